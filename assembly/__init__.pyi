@@ -96,6 +96,7 @@ from assembly.errors import (
 )
 from assembly.kinematics import Kinematics as Kinematics
 from assembly.kinematics import unit_axis as unit_axis
+from assembly.linalg.combination import Combination as Combination
 from assembly.linalg.solver import linear_solver as linear_solver
 from assembly.materials.materials import (
     Material as Material,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,11 +29,14 @@ class DofMap:
         Node of each degree of freedom.
     component : ndarray of int, shape (n,)
         0–2: displacements ux, uy, uz (m); 3–5: rotations rx, ry, rz (rad); body axes.
+    bodies : tuple of (str, int)
+        Name and first node of each body, in the order of the nodes.
     """
 
     coordinates: Array
     node: Index
     component: Index
+    bodies: tuple[tuple[str, int], ...] = ()
 
     @classmethod
     def regular(cls, coordinates: Array, components: Sequence[int]) -> DofMap:
@@ -57,12 +60,14 @@ class DofMap:
         return cls(coordinates, node, component)
 
     @classmethod
-    def joined(cls, maps: Sequence[DofMap]) -> DofMap:
+    def joined(cls, maps: Sequence[DofMap], names: Sequence[str] = ()) -> DofMap:
         """Nodes and degrees of freedom of several, numbered in sequence.
 
         Parameters
         ----------
         maps : sequence of DofMap
+        names : sequence of str, optional
+            Names of the bodies whose maps these are.
 
         Returns
         -------
@@ -73,7 +78,12 @@ class DofMap:
             np.concatenate([m.coordinates for m in maps]),
             np.concatenate([m.node + k for m, k in zip(maps, first[:-1], strict=True)]),
             np.concatenate([m.component for m in maps]),
+            tuple(zip(names, first[:-1].tolist(), strict=True)) if names else (),
         )
+
+    def named(self, body: str) -> DofMap:
+        """The map with all its nodes in one body of that name."""
+        return replace(self, bodies=((body, 0),))
 
     def __len__(self) -> int:
         return len(self.node)
@@ -90,7 +100,7 @@ class DofMap:
         -------
         DofMap
         """
-        return DofMap(self.coordinates, self.node[mask], self.component[mask])
+        return replace(self, node=self.node[mask], component=self.component[mask])
 
     @cached_property
     def numbers(self) -> dict[tuple[int, int], int]:
@@ -126,6 +136,56 @@ class DofMap:
             return self.numbers[node, int(number)]
         except KeyError:
             raise InputError(f"node {node} has no DOF {COMPONENTS[int(number)]}") from None
+
+    def at(self, body: str, node: int, component: str) -> int:
+        """Number of a degree of freedom of a named body.
+
+        Parameters
+        ----------
+        body : str
+        node : int
+            Node of that body, from 0.
+        component : str
+            ux, uy, uz, rx, ry or rz.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        InputError
+            No such body, node, component or degree of freedom.
+        """
+        first = dict(self.bodies)
+        if body not in first:
+            names = ", ".join(first) or "no names; give (node, component)"
+            raise InputError(f"no body {body!r}; the bodies are: {names}")
+        later = [start for start in first.values() if start > first[body]]
+        count = min([*later, len(self.coordinates)]) - first[body]
+        if not 0 <= node < count:
+            raise InputError(f"body {body!r} has nodes 0 to {count - 1}, not {node}")
+        if component not in COMPONENTS:
+            raise InputError(f"the component is one of {', '.join(COMPONENTS)}, not {component!r}")
+        number = self.numbers.get((first[body] + node, COMPONENTS.index(component)))
+        if number is None:
+            raise InputError(f"node {node} of {body!r} has no DOF {component}: it is held")
+        return number
+
+    def label(self, number: int) -> str:
+        """ "body node component" of a degree of freedom, as in "blade 20 uz".
+
+        Parameters
+        ----------
+        number : int
+
+        Returns
+        -------
+        str
+        """
+        node = int(self.node[number])
+        body, first = [("node", 0), *(entry for entry in self.bodies if entry[1] <= node)][-1]
+        return f"{body} {node - first} {COMPONENTS[self.component[number]]}"
 
     def of_nodes(
         self, nodes: Index | Sequence[int], components: Sequence[int] | None = None

@@ -20,7 +20,6 @@ Exports = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 MOVED: dict[str, dict[str, str]] = {
     "assembly": {
         "BodyOperators": "assembly.bodies.operators",
-        "Combination": "assembly.linalg.combination",
         "DeformedBody": "assembly.motion.deformed_body",
         "DeformedState": "assembly.mechanisms.deformed_motion",
         "ElementFamily": "assembly.elements.family",

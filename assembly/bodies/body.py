@@ -99,7 +99,7 @@ class Body:
     @cached_property
     def free_dofs(self) -> DofMap:
         """The map of the degrees of freedom that supports leave; one object for all instants."""
-        return self.dofs.select(self.free)
+        return self.dofs.select(self.free).named(self.name)
 
     @property
     def cells(self) -> tuple[tuple[str, Index], ...]:

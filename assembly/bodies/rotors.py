@@ -129,7 +129,7 @@ class Rotor:
             K_G=_sum(n, *self._stress(float(epsilon))),
             K_D=_sum(n, (-b * spin, turning), (1.0, support.skew_stiffness)),
             rigid=support.rigid,
-            dofs=self.body.dofs.select(self.free),
+            dofs=self.body.dofs.select(self.free).named(self.body.name),
             frame="fixed",
             parameters=dict(omega=spin) | (dict(epsilon=float(epsilon)) if epsilon else {}),
         )

@@ -121,7 +121,8 @@ class ElasticReduction:
 
 def all_dofs(topology: Topology) -> DofMap:
     """The DOFs and nodes of all bodies, numbered in sequence; body axes."""
-    return DofMap.joined([body.dofs for body in topology.bodies.values()])
+    bodies = topology.bodies
+    return DofMap.joined([body.dofs for body in bodies.values()], list(bodies))
 
 
 def frame_stiffness(topology: Topology) -> tuple[sp.csr_matrix, ...]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from modal.data.results import as_results
 from modal.data.variables import COORDINATES, MAP, SWEPT, Table, Variable
 
 PACKAGES = ("frozen-motion", "numpy", "scipy", "petsc4py", "slepc4py", "xarray")
@@ -26,7 +27,8 @@ _REPEATED = re.compile(r"^(event|partner|gap|event_at)_\d+$")  # further events 
 
 
 def described(dataset: xr.Dataset, table: Table) -> xr.Dataset:
-    """The dataset with the attributes of its rows on every variable and coordinate.
+    """The dataset with the attributes of its rows on every variable and coordinate, of which
+    `print` shows the verdict first.
 
     Raises KeyError for a variable that is in no row, ValueError for one with other dimensions.
     """
@@ -42,7 +44,7 @@ def described(dataset: xr.Dataset, table: Table) -> xr.Dataset:
     for words in dataset.variables.values():
         if words.dtype.kind == "U":  # of any length, which Zarr specifies, in a store
             words.encoding["dtype"] = object
-    return dataset
+    return as_results(dataset)
 
 
 def described_array(array: xr.DataArray, table: Table) -> xr.DataArray:

@@ -15,6 +15,7 @@ from assembly.errors import StorageError
 from modal.data.datasets import in_words
 from modal.data.folder import replacing
 from modal.data.integrity import CHECKSUMS
+from modal.data.results import as_results
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
 
@@ -137,7 +138,8 @@ def _plain(dataset: xr.Dataset) -> xr.Dataset:
                 variable.dtype
             )
     dataset.attrs.pop(CHECKSUMS, None)
-    return in_words(dataset) if "source" in dataset and "verdict" in dataset else dataset
+    words = in_words(dataset) if "source" in dataset and "verdict" in dataset else dataset
+    return as_results(words)
 
 
 def _line(fault: BaseException) -> str:

@@ -171,7 +171,6 @@ TRANSIENT: Table = {
     "energy_defect": Variable(
         "energy less its initial value and less the work done", "J", ("time",)
     ),
-    "unknown": Variable("number of the recorded degree of freedom", "1", ("probe",)),
 }
 
 TRANSIENT_NONLINEAR: Table = (
@@ -352,10 +351,11 @@ COORDINATES: Table = {
     "acceleration": Variable("acceleration of the frame's origin", "m s-2"),
     "speed_rpm": Variable("speed of rotation", "rpm"),
     "mode": Variable("number of the mode, from 0", "1"),
-    "probe": Variable("recorded degree of freedom", None),
+    "probe": Variable("recorded degree of freedom: body, node of the body, component", None),
+    "unknown": Variable("number of the recorded degree of freedom", "1"),
     "input": Variable("degree of freedom of a force", None),
     "output": Variable("degree of freedom of a displacement", None),
-    "node": Variable("number of the node", "1"),
+    "node": Variable("number of the node, through all bodies", "1"),
     "axis": Variable("direction", None),
     "amplitude": Variable("amplitude of the mode at the start (rotations: rad)", "m"),
     "frequency": Variable("frequency", "Hz"),

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic
@@ -37,8 +36,9 @@ class Crowd:
         )
 
 
-def crowd_of(quadratic: Quadratic, chain: NullChain | None) -> Crowd | None:
-    """The crowd of an instant, by the inertia of K − M/b²; None without damping b K, b > 0.
+def crowd_of(quadratic: Quadratic, chain: NullChain | None, highest: float) -> Crowd | None:
+    """The crowd of an instant, by the inertia of K − M/b²; None without damping b K, b > 0, or
+    with 1/b above `highest`, rad/s.
 
     A random shape has most of its energy in the highest frequencies of the mesh: there the damping
     forces are b times the elastic ones.
@@ -48,12 +48,11 @@ def crowd_of(quadratic: Quadratic, chain: NullChain | None) -> Crowd | None:
     shape = np.random.default_rng(17).standard_normal(quadratic.n)
     damping, elastic = quadratic.C @ shape, quadratic.K @ shape
     b = float(damping @ elastic) / float(elastic @ elastic)
-    if not b > 0.0 or np.linalg.norm(damping - b * elastic) > ALIKE * np.linalg.norm(damping):
+    if not b * highest > 1.0 or np.linalg.norm(damping - b * elastic) > ALIKE * np.linalg.norm(
+        damping
+    ):
         return None
     shifted = sp.csr_matrix(quadratic.K - quadratic.M / b**2)
-    try:
-        with Factorization(0.5 * (shifted + shifted.T), "symmetric", small=0) as factor:
-            zeros = 0 if chain is None else chain.null.shape[1]
-            return Crowd(1.0 / b, factor.negative_pivots - zeros)
-    except SingularSystemError:
-        return None
+    zeros = 0 if chain is None else chain.null.shape[1]
+    with Factorization(0.5 * (shifted + shifted.T), "symmetric", small=0) as factor:
+        return Crowd(1.0 / b, factor.negative_pivots - zeros)

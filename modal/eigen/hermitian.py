@@ -41,3 +41,9 @@ def eigenpairs_in_order(H: Complex, first: int, last: int) -> tuple[Array, Compl
             return values[:count], vectors
     values, vectors = np.linalg.eigh(H)
     return values[first : last + 1], vectors[:, first : last + 1]
+
+
+def largest_of_skew(S: Array, count: int) -> tuple[Array, Complex]:
+    """The `count` largest τ > 0, descending, and vectors of S y = −iτ y for a real skew S."""
+    tau, y = eigenpairs_in_order(1j * S, len(S) - count, len(S) - 1)
+    return tau[::-1], y[:, ::-1]

@@ -142,13 +142,15 @@ def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Comple
             if sigma.imag == 0.0:
                 X, Yc = X.real + 0j, Yc.real + 0j
             for _ in range(STEPS):
-                X = _orthonormal(operator.solve(_slope(quadratic, sigma, X)) + 0j)
-                Yc = _orthonormal(opposite.solve(_slope(quadratic.transposed, sigma, Yc)) + 0j)
-        except FloatingPointError:
-            continue
+                X = operator.solve(_slope(quadratic, sigma, X)) + 0j
+                Yc = opposite.solve(_slope(quadratic.transposed, sigma, Yc)) + 0j
+                if not (np.all(np.isfinite(X)) and np.all(np.isfinite(Yc))):
+                    break
+                X, Yc = _orthonormal(X), _orthonormal(Yc)
+            else:
+                return sigma, X, Yc, operator.solves + opposite.solves
         finally:
             operator.destroy()
-        return sigma, X, Yc, operator.solves + opposite.solves
     return None
 
 
@@ -162,9 +164,6 @@ def _left_start(group: Pairs) -> Complex:
 
 
 def _orthonormal(X: Complex) -> Complex:
-    """FloatingPointError when X, the solution of a singular system, is not finite."""
-    if not np.all(np.isfinite(X)):
-        raise FloatingPointError("a solve did not stay finite")
     return np.asarray(la.qr(X / np.abs(X).max(axis=0), mode="economic")[0])
 
 

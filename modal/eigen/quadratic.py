@@ -18,9 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.linalg.combination import Combination
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
-from modal.eigen.mirror_parts import MirrorParts, Part
+from modal.eigen.mirror_parts import parts_of
 from modal.types import Array, Complex, Mask
 
 INFINITE = 1e-12  # of ‖M‖: a mass of a shape that round-off moves by a thousandth or more
@@ -56,26 +55,21 @@ class Quadratic:
         self._system = None
 
     @cached_property
-    def mass_part(self) -> Part:
-        """M with the operators it is the sum of."""
-        M, known = self.M, self._system
-        terms = Combination.wrap(M, self.n, "M") if known is None else known.parts["M"]
-        return Part(lambda: M, terms)
-
-    @cached_property
-    def damping_parts(self) -> MirrorParts:
+    def damping_parts(self) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Symmetric and skew part of C."""
-        return self._mirror_parts(DAMPING_PARTS, self.C)
+        return self._parts(DAMPING_PARTS, self.C)
 
     @cached_property
-    def stiffness_parts(self) -> MirrorParts:
+    def stiffness_parts(self) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Symmetric and skew part of K."""
-        return self._mirror_parts(STIFFNESS_PARTS, self.K)
+        return self._parts(STIFFNESS_PARTS, self.K)
 
-    def _mirror_parts(self, names: tuple[str, ...], matrix: sp.csr_matrix) -> MirrorParts:
-        if self._system is None:
-            return MirrorParts.of(Combination.wrap(matrix, self.n, "matrix"), matrix)
-        return MirrorParts.of(self._system.combined(names), matrix)
+    def _parts(
+        self, names: tuple[str, ...], matrix: sp.csr_matrix
+    ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        system = self._system
+        terms = ((1.0, matrix),) if system is None else system.combined(names).terms
+        return parts_of(self.n, terms, matrix)
 
     @classmethod
     def of(

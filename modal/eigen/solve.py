@@ -30,10 +30,9 @@ from modal.eigen.prescribed import prescribed_modes
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
-from modal.eigen.solvers.krylov import Engine, solve_krylov
+from modal.eigen.solvers.krylov import Engine
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.scipy import arnoldi
-from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
 from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
 from modal.eigen.solvers.window import Window
@@ -145,22 +144,14 @@ def solve(
         problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
         if backend == "dense" or _is_small(problem):
             return _dense(problem)
-        # The block method's modes of an undamped system at rest are real, in clusters too. What
-        # counts a crowd is a factor: beyond BLOCK DOFs it costs as much as the block method.
+        # The block method's modes of an undamped system at rest are real, in clusters too.
         at_rest = quadratic.conservative and quadratic.C.nnz == 0
-        block = point == 0.0 and backend == "slepc" and (at_rest or frozen.n > BLOCK)
-        modes = _block(problem, seed) if block else None
-        crowd = crowd_of(quadratic, chain) if point == 0.0 and modes is None else None
-        if crowd is not None and frozen.n > SMALL:
-            if crowd.below < k:
-                raise ConvergenceError(str(crowd), _below(crowd, problem, seed))
-            modes = None if block else _block(problem, seed)
-        if modes is not None:
-            return modes
-        if crowd is not None and crowd.below < k:
-            return _dense(problem)
+        if point == 0.0 and backend == "slepc" and (at_rest or frozen.n > BLOCK):
+            modes = _block(problem, seed)
+            if modes is not None:
+                return modes
         try:
-            return _krylov(problem, seed) if point == 0.0 else _window(problem, seed)
+            return _krylov(problem, seed)
         except (AccuracyError, ConvergenceError):
             # Eigenvalues that accumulate can stall a Krylov method.
             if frozen.n > SMALL:
@@ -297,57 +288,41 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
             solver.destroy()
 
 
-def _below(crowd: Crowd, problem: ModeProblem, seed: int) -> Modes | None:
-    """The modes below a crowd."""
-    return _block(replace(problem, k=crowd.below), seed) if crowd.below else None
+def _beside(crowd: Crowd, problem: ModeProblem, seed: int) -> Modes | None:
+    """The modes of a problem in which others crowd, where a Krylov method is to be left out.
 
-
-def _engine(problem: ModeProblem) -> tuple[Engine, str]:
-    """The Krylov method of the backend, which stops where LAPACK costs less, and its name."""
-    engine, method = engine_of(problem.backend)
-    n = problem.quadratic.n
-    most = LAPACK * n**3 / APPLICATION if n <= SMALL else np.inf
-    return partial(engine, applications=most), method
+    Raises ConvergenceError, its `partial` the modes below the crowd, where the k-th is in it.
+    """
+    n, k = problem.quadratic.n, problem.k
+    if n <= SMALL:
+        return _dense(problem) if crowd.below < k else None
+    if crowd.below < k:
+        below = replace(problem, k=crowd.below)
+        raise ConvergenceError(str(crowd), _block(below, seed) if crowd.below else None)
+    return _block(problem, seed) if n <= BLOCK else None
 
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
-    operator = ShiftInvert(problem.quadratic, problem.chain)
-    engine, method = _engine(problem)
+    quadratic, chain, n = problem.quadratic, problem.chain, problem.quadratic.n
+    engine, method = engine_of(problem.backend)
+    most = LAPACK * n**3 / APPLICATION if n <= SMALL else np.inf
+    window = Window(quadratic, chain, problem.target, partial(engine, applications=most), method)
 
     def adjoint() -> Pairs:
-        return solve_krylov(operator.transposed(), problem.k + 1, engine, method, seed)
-
-    def find(k: int, attempt: int) -> Pairs:
-        return solve_krylov(operator, k, engine, method, seed + attempt)
+        return window.adjoint(seed)
 
     try:
-        found = search(problem, find)
+        # Frequencies grow with the square of their number at most, as those of a beam do:
+        # ω_k ≈ 2.8 k² ω_1.
+        highest = 0.0 if problem.target else 4.0 * problem.k**2 * window.operator.scale
+        crowd = crowd_of(quadratic, chain, highest)
+        modes = None if crowd is None else _beside(crowd, problem, seed)
+        if modes is not None:
+            return modes
+        found = search(problem, lambda k, attempt: window.find(k, seed + attempt))
         return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
-        if problem.quadratic.n <= SMALL:
-            raise
-        raise _with_modes(stopped, problem, adjoint) from None
-    finally:
-        operator.destroy()
-
-
-def _window(problem: ModeProblem, seed: int) -> Modes:
-    engine, method = _engine(problem)
-    window = Window(problem.quadratic, problem.chain, problem.target, engine, method)
-    count = problem.k + 2
-
-    def adjoint() -> Pairs:
-        return window.adjoint(count, seed)
-
-    def find(k: int, attempt: int) -> Pairs:
-        return window.find(k, seed + attempt)
-
-    try:
-        found = search(problem, find)
-        count = len(found.eigenvalues)
-        return checked_modes(problem, found, adjoint, problem.certify or None)
-    except ConvergenceError as stopped:
-        if problem.quadratic.n <= SMALL:
+        if n <= SMALL:
             raise
         raise _with_modes(stopped, problem, adjoint) from None
     finally:
@@ -363,8 +338,7 @@ def _with_modes(
     """
     found = stopped.partial
     if not isinstance(found, Pairs):
-        return ConvergenceError(str(stopped), None)
-
+        return stopped
     for count in range(len(found.eigenvalues), 0, -1):
         try:
             modes = checked_modes(replace(problem, k=count), found, adjoint)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 
-from assembly.errors import AccuracyError, ConvergenceError
+from assembly.errors import AccuracyError
 from modal.eigen.inverse_iteration import CHEAP, GOAL, ROUNDING, left_of
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
@@ -100,10 +100,7 @@ def left_vectors(
 
 def _transposed(chosen: Pairs, adjoint: Callable[[], Pairs]) -> Complex:
     """Conjugates of the transposed problem's right vectors; NaN where it has not the eigenvalue."""
-    try:
-        opposite = adjoint()
-    except ConvergenceError as short:  # what converged may do: the caller checks it
-        opposite = short.partial if isinstance(short.partial, Pairs) else chosen.take(np.arange(0))
+    opposite = adjoint()
     left = np.full(chosen.right.shape, np.nan, dtype=complex)
     distance = np.abs(chosen.eigenvalues[:, None] - opposite.eigenvalues[None, :])
     rows, columns = linear_sum_assignment(distance / (np.abs(chosen.eigenvalues)[:, None] + 1e-300))

@@ -132,11 +132,11 @@ def _function_sets(response: xr.Dataset) -> list[dict[str, Any]]:
     hertz = response["frequency"].values
     found = []
     for k, probe in enumerate(response["probe"].values.tolist()):
-        node, _, component = str(probe).partition(" ")
+        node, component = int(response["node"].values[k]), str(probe).split()[-1]
         found.append(
             optional("pyuff", "UFF files").prepare_58(
                 binary=0, id1="frozen motion", id2="", id3="", id4="", id5="", func_type=4,
-                ver_num=0, load_case_id=0, rsp_ent_name="NONE", rsp_node=int(node) + 1,
+                ver_num=0, load_case_id=0, rsp_ent_name="NONE", rsp_node=node + 1,
                 rsp_dir=DIRECTIONS.get(component, 0), ref_ent_name="NONE", ref_node=0, ref_dir=0,
                 ord_data_type=6, num_pts=len(hertz), abscissa_spacing=0, abscissa_min=hertz[0],
                 abscissa_inc=0.0, z_axis_value=0.0, abscissa_spec_data_type=18,

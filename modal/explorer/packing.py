@@ -14,6 +14,7 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 from xarray import DataArray, Dataset
 
+from modal.data.growth import growing
 from modal.data.units import units_of
 from modal.explorer.mode_states import State
 from modal.explorer.views import ExplorerView, axis_words
@@ -101,12 +102,8 @@ def _tracks(view: ExplorerView) -> dict[str, Any]:
 
 
 def _grows(dataset: Dataset) -> DataArray:
-    """Whether the frozen growth rate of an elastic mode exceeds its error, where that is stored."""
-    if not {"eigenvalue", "backward_error", "condition_number", "kind"} <= set(dataset):
-        return dataset["frequency"] < 0.0
-    growth = dataset["eigenvalue"].real
-    error = abs(dataset["eigenvalue"]) * dataset["backward_error"] * dataset["condition_number"]
-    return (growth > error.fillna(0.0)) & (dataset["kind"] == "elastic")
+    """Whether each mode grows at each value, where the eigenvalues are stored."""
+    return growing(dataset) if "eigenvalue" in dataset else dataset["frequency"] < 0.0
 
 
 def _map(view: ExplorerView) -> dict[str, Any]:

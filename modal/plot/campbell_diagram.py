@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from xarray import Dataset
 
 from assembly.errors import InputError
+from modal.data.growth import growing
 from modal.plot.axes import TRACKS, axes, check_result, distinct, key, legend_below, styles
 from modal.plot.colours import FLUTTER, ink
 from modal.plot.labels import axis_label
-from modal.plot.placement import End, beside_ends, beside_points, lay_out
+from modal.plot.placement import End, beside_ends, beside_points
 from modal.plot.track_curves import EVENT_MARKERS, label_of, rigid_modes
 from modal.tracking.dataset import events
-from modal.tracking.onsets import growth_floor
 
 WHIRL: Any = {"forward": "-", "backward": "--", "planar": (0, (6, 1.5, 1, 1.5)), "none": ":"}
 ORDER: Any = {"color": "0.55", "lw": 0.6, "zorder": 1.5}
@@ -81,7 +81,8 @@ def campbell(
     hertz = tracks["frequency"].transpose(dim, "mode").values
     senses = _senses(tracks, dim, whirl)
     count = tracks.sizes["mode"]
-    unstable = _unstable(tracks, dim)
+    grows = growing(tracks) if "eigenvalue" in tracks else tracks["frequency"] < 0.0
+    unstable = grows.transpose(dim, "mode").values
     artists = []
     for mode, style in enumerate(styles(count, rigid_modes(tracks), dashed=senses is None)):
         y, label = hertz[:, mode], label_of(tracks, mode)
@@ -97,7 +98,9 @@ def campbell(
     marks = dict(_marks(tracks, rpm, hertz, to_rpm, orders))
     top = _top(marks, hertz)
     ax.set(xlabel="speed (rpm)", ylabel=axis_label(tracks["frequency"], "frequency"), ylim=(0, top))
-    ends = _ends(tracks, rpm, hertz, top) if count <= distinct(dashed=senses is None) else []
+    named = count <= distinct(dashed=senses is None)
+    line_ends = _ends(tracks, rpm, hertz, top) if named else []
+    ends = [end for end in line_ends if end.x == rpm.max()]
     for order in orders:
         ends += _order_line(ax, rpm, order, top)
     drawn = []
@@ -106,9 +109,10 @@ def campbell(
         drawn += ax.plot(
             *np.transpose(spots), ls="none", marker=marker, label=name, color=ink(), **MARK
         )
-    lay_out(ax)
     beside_ends(ax, ends)
-    beside_points(ax, [(x, y, f"{x:.0f}") for spots in marks.values() for x, y in spots if y < top])
+    labels = [(x, y, f"{x:.0f}") for spots in marks.values() for x, y in spots if y < top]
+    labels += [(end.x, end.y, end.name) for end in line_ends if end.x < rpm.max()]
+    beside_points(ax, labels)
     if legend:
         shown = [w for w in WHIRL if w != "none" and senses is not None and np.any(senses == w)]
         handles = [Line2D([], [], color=ink(), ls=WHIRL[w], label=w) for w in shown]
@@ -116,7 +120,7 @@ def campbell(
             handles.append(Line2D([], [], label="unstable", **UNSTABLE))
         if handles or drawn:
             legend_below(ax, handles + drawn, _beyond(hertz, top))
-        if count > distinct(dashed=senses is None):
+        if not named:
             key(ax, count, dashed=senses is None)
     return artists
 
@@ -140,14 +144,6 @@ def _senses(tracks: Dataset, dim: str, whirl: bool | None) -> NDArray[Any] | Non
         return None
     words = tracks["whirl"].transpose(dim, "mode").values.astype(str)
     return words if whirl or np.isin(words, ("forward", "backward")).any() else None
-
-
-def _unstable(tracks: Dataset, dim: str) -> NDArray[np.bool_]:
-    """Whether a mode grows (T, R), beyond round-off."""
-    if "eigenvalue" not in tracks:
-        return np.zeros((tracks.sizes[dim], tracks.sizes["mode"]), dtype=bool)
-    values = tracks["eigenvalue"].transpose(dim, "mode").values
-    return np.asarray(values.real > growth_floor(values))
 
 
 def _marks(
@@ -217,13 +213,13 @@ def _beyond(hertz: NDArray[Any], top: float) -> str | None:
 
 def _ends(tracks: Dataset, rpm: NDArray[Any], hertz: NDArray[Any], top: float) -> list[End]:
     """The right end of each line below `top`, with the name of its mode."""
-    right, out = float(rpm.max()), []
+    out = []
     for mode, y in enumerate(hertz.T):
         there = np.flatnonzero(np.isfinite(y) & (y <= top))
         if there.size:
             i = int(there[np.argmax(rpm[there])])
             name = label_of(tracks, mode).removeprefix("mode ")
-            out.append(End(float(rpm[i]), float(y[i]), name, right == rpm[i]))
+            out.append(End(float(rpm[i]), float(y[i]), name))
     return out
 
 
@@ -234,7 +230,7 @@ def _order_line(ax: Axes, rpm: NDArray[Any], order: float, top: float) -> list[E
         return []
     ax.plot([low, high], [order * low / 60.0, order * high / 60.0], **ORDER)
     if high == rpm.max():
-        return [End(high, order * high / 60.0, f"{order:g}×", True, ORDER["color"])]
+        return [End(high, order * high / 60.0, f"{order:g}×", ORDER["color"])]
     ax.annotate(f"{order:g}×", (high, top), (-3, -2), textcoords="offset points", ha="right",
                 va="top", fontsize="small", color=ORDER["color"])  # fmt: skip
     return []

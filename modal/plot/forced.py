@@ -130,15 +130,16 @@ def orbit(result: Dataset, node: int, speed: float, ax: Axes | None = None) -> l
         The result does not have these probes.
     """
     check_result(result, ("displacement", "probe"), RESPONSE)
-    names = [f"{node} uy", f"{node} uz"]
-    missing = [name for name in names if name not in result["probe"].values]
-    if missing:
-        raise InputError(f"node: the response has no probe {missing[0]!r}")
+    labels = result["probe"].values.astype(str)
+    of_node = result["node"].values == node
+    y_and_z = [np.flatnonzero(of_node & np.char.endswith(labels, end)) for end in (" uy", " uz")]
+    if not all(map(len, y_and_z)):
+        raise InputError(f"node: the response has no probes uy and uz of node {node}")
     if "speed" not in result.dims:
         raise InputError("plot: expected a response of modal.unbalance_response, over speed")
     at = result["displacement"].sel(speed=as_number(speed, "speed"), method="nearest")
     turn = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 181))
-    y, z = ((at.sel(probe=name).values * turn).real for name in names)
+    y, z = ((at.values[k] * turn).real for k in y_and_z)
     ax = axes(ax)
     label = f"node {node}, {float(at['speed']) * 60.0 / (2.0 * np.pi):.4g} rpm"
     artists = ax.plot(y, z, label=label)
@@ -149,15 +150,17 @@ def orbit(result: Dataset, node: int, speed: float, ax: Axes | None = None) -> l
     return artists
 
 
-def waterfall(result: Dataset, probe: str, ax: Axes | None = None) -> QuadMesh:
+def waterfall(
+    result: Dataset, probe: str | tuple[str, int, str], ax: Axes | None = None
+) -> QuadMesh:
     """Draw the amplitude of one probe over frequency and the swept parameter, as colour.
 
     Parameters
     ----------
     result : xarray.Dataset
         Of `modal.frequency_response` with `times` or `over`.
-    probe : str
-        Name of the probe, as in "12 uz".
+    probe : (str, int, str) or str
+        (body, node, component), or the name of the probe, as in "blade 12 uz".
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -174,15 +177,17 @@ def waterfall(result: Dataset, probe: str, ax: Axes | None = None) -> QuadMesh:
     values = result["displacement"]
     if values.ndim != 3:
         raise InputError("waterfall: the response is not over times or a parameter; use response")
-    if probe not in values["probe"].values:
-        raise InputError(f"probe: the response has no probe {probe!r}")
+    name = probe if isinstance(probe, str) else " ".join(map(str, probe))
+    names = values["probe"].values.tolist()
+    if name not in names:
+        raise InputError(f"probe: the response has no probe {name!r}; it has {', '.join(names)}")
     ax = axes(ax)
-    size = np.abs(values.sel(probe=probe))
+    size = np.abs(values.sel(probe=name))
     swept = str(values.dims[0])
     mesh = ax.pcolormesh(
         values["frequency"], values[swept], size, norm=LogNorm(), shading="nearest", cmap="viridis"
     )
-    ax.figure.colorbar(mesh, ax=ax, label=f"amplitude of {probe} ({values.attrs['units']})")
+    ax.figure.colorbar(mesh, ax=ax, label=f"amplitude of {name} ({values.attrs['units']})")
     ax.set(xlabel=axis_label(values["frequency"]), ylabel=axis_label(values[swept]))
     return mesh
 

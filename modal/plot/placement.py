@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib import rcParams
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.patheffects import withStroke
@@ -15,49 +17,66 @@ from numpy.typing import NDArray
 LINE = 1.15  # height of a line of text over its font size
 WIDTH = 0.62  # of a digit
 SAME = 2.0  # points: ends closer than this are one
+SIDES = ((0, 1), (0, -1), (-1, 1), (1, -1), (-1, -1), (1, 1), (-1, 0), (1, 0))  # of a point
 
 
 @dataclass(frozen=True)
 class End:
-    """The right end of a line in data coordinates, and its name.
-
-    at_edge: whether the axes end there too.
-    """
+    """The right end of a line in data coordinates, and its name."""
 
     x: float
     y: float
     name: str
-    at_edge: bool = True
     color: str | None = None
 
 
+class _Placing(Artist):
+    """Places labels each time its axes are drawn, before they are: their final size counts."""
+
+    def __init__(self, place: Callable[[], None]) -> None:
+        super().__init__()
+        self.place = place
+        self.set_zorder(-np.inf)
+        self.set_in_layout(False)
+
+    def draw(self, renderer: Any) -> None:
+        self.place()
+
+
 def beside_ends(ax: Axes, ends: Sequence[End]) -> None:
-    """Name lines to the right of their ends. Lines that lie on one another share a name."""
-    edge = sorted((end for end in ends if end.at_edge), key=lambda end: end.y)
-    heights = _points(ax, [(end.x, end.y) for end in edge])[:, 1]
-    groups: list[list[int]] = []
-    for n in range(len(edge)):
-        if groups and heights[n] - heights[groups[-1][0]] < SAME:
-            groups[-1].append(n)
-        else:
-            groups.append([n])
-    centres = np.array([heights[group].mean() for group in groups])
-    shifts = spread(centres, LINE * _font_size()) - centres
-    for group, shift in zip(groups, shifts, strict=True):
-        first = edge[group[0]]
-        _name(ax, first, ", ".join(edge[n].name for n in group), (12.0, float(shift)))
-    for end in ends:
-        if not end.at_edge:
-            _name(ax, end, end.name, (4.0, 0.0))
-
-
-def _name(ax: Axes, end: End, text: str, offset: tuple[float, float]) -> None:
+    """Name lines that end at the edge of the axes, to the right of their ends. Lines that lie on
+    one another share a name.
+    """
+    ends = sorted(ends, key=lambda end: end.y)
     leader = dict(arrowstyle="-", lw=0.5, color="0.55", shrinkA=0.0, shrinkB=1.0)
-    ax.annotate(
-        text, (end.x, end.y), offset, textcoords="offset points", va="center", fontsize="small",
-        color=end.color or rcParams["text.color"], annotation_clip=False,
-        arrowprops=leader if end.at_edge else None,
-    )  # fmt: skip
+    names = [
+        ax.annotate(
+            end.name, (end.x, end.y), (12.0, 0.0), textcoords="offset points", va="center",
+            fontsize="small", color=end.color or rcParams["text.color"], annotation_clip=False,
+            arrowprops=leader,
+        )
+        for end in ends
+    ]  # fmt: skip
+
+    def place() -> None:
+        heights = _points(ax, [(end.x, end.y) for end in ends])[:, 1]
+        groups: list[list[int]] = []
+        for n in range(len(ends)):
+            if groups and heights[n] - heights[groups[-1][0]] < SAME:
+                groups[-1].append(n)
+            else:
+                groups.append([n])
+        centres = np.array([heights[group].mean() for group in groups])
+        shifts = spread(centres, LINE * _font_size()) - centres
+        for group, shift in zip(groups, shifts, strict=True):
+            names[group[0]].set_text(", ".join(ends[n].name for n in group))
+            names[group[0]].set_position((12.0, float(shift)))
+            for n in group:
+                names[n].set_visible(n == group[0])
+
+    if ends:
+        place()
+        ax.add_artist(_Placing(place))
 
 
 def spread(centres: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
@@ -78,33 +97,43 @@ def spread(centres: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
 
 def beside_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
     """Write each text next to its point, where it hides least of lines, points and other texts."""
-    if not labels:
-        return
-    size = _font_size()
-    curves = [_dense(_points(ax, np.column_stack(line.get_data()))) for line in ax.get_lines()]
-    obstacles = np.concatenate([c for c in curves if len(c)])
-    frame = np.sort(_points(ax, np.column_stack([ax.get_xlim(), ax.get_ylim()])), axis=0)
-    background = ax.get_facecolor()
-    raster = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 9)] * 2), -1).reshape(-1, 2)
-    for (x, y, text), spot in zip(labels, _points(ax, [p[:2] for p in labels]), strict=True):
-        half = 0.5 * np.array([WIDTH * len(text), LINE]) * size
-        best = None
-        for distance in (1.0, 2.0):
-            for side in ((0, 1), (0, -1), (-1, 1), (1, -1), (-1, -1), (1, 1), (-1, 0), (1, 0)):
-                centre = spot + np.array(side) * (half + 4.0 * distance)
-                hidden = (np.abs(obstacles - centre) < half + 1.0).all(axis=1).sum()
-                outside = (centre - half < frame[0]).any() or (centre + half > frame[1]).any()
-                cost = hidden + 3.0 * distance + 1000.0 * outside
-                if best is None or cost < best[0]:
-                    best = (cost, centre)
-        assert best is not None
+    outline = [withStroke(linewidth=2.0, foreground=ax.get_facecolor())]
+    texts = [
         ax.annotate(
-            text, (x, y), tuple(best[1] - spot), textcoords="offset points", ha="center",
-            va="center", fontsize="small", zorder=4,
-            path_effects=[withStroke(linewidth=2.0, foreground=background)],
-        )  # fmt: skip
-        box = best[1] + half * raster
-        obstacles = np.concatenate([obstacles, np.repeat(box, 5, axis=0)])
+            text, (x, y), (0.0, 0.0), textcoords="offset points", ha="center", va="center",
+            fontsize="small", zorder=4, path_effects=outline,
+        )
+        for x, y, text in labels
+    ]  # fmt: skip
+    raster = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 9)] * 2), -1).reshape(-1, 2)
+    lines = ax.get_lines()
+
+    def place() -> None:
+        size = _font_size()
+        curves = [_dense(_points(ax, np.column_stack(line.get_data()))) for line in lines]
+        obstacles = np.concatenate([np.zeros((0, 2)), *curves])
+        frame = np.sort(_points(ax, np.column_stack([ax.get_xlim(), ax.get_ylim()])), axis=0)
+        spots = _points(ax, [p[:2] for p in labels])
+        for n, (text, spot) in enumerate(zip(texts, spots, strict=True)):
+            half = 0.5 * np.array([WIDTH * len(text.get_text()), LINE]) * size
+            costs, centres = [], []
+            for distance in (1.0, 2.0, 3.0):
+                for side in SIDES:
+                    centre = spot + np.array(side) * (half + 4.0 * distance)
+                    hidden = (np.abs(obstacles - centre) < half + 1.0).all(axis=1).sum()
+                    outside = (centre - half < frame[0]).any() or (centre + half > frame[1]).any()
+                    apart = np.hypot(*np.maximum(np.abs(spots - centre) - half, 0.0).T)
+                    nearer = (apart < 1.5 * apart[n]).sum() - 1  # points it could be taken for
+                    costs.append(hidden + 3.0 * distance + 100.0 * nearer + 1000.0 * outside)
+                    centres.append(centre)
+            best = centres[int(np.argmin(costs))]
+            text.set_position(tuple(best - spot))
+            box = np.repeat(best + (half + 6.0) * raster, 5, axis=0)
+            obstacles = np.concatenate([obstacles, box])
+
+    if labels:
+        place()
+        ax.add_artist(_Placing(place))
 
 
 def _points(ax: Axes, data: object) -> NDArray[np.float64]:
@@ -113,13 +142,6 @@ def _points(ax: Axes, data: object) -> NDArray[np.float64]:
     assert figure is not None
     places = np.asarray(data, dtype=float).reshape(-1, 2)
     return np.asarray(ax.transData.transform(places)) * 72.0 / figure.dpi
-
-
-def lay_out(ax: Axes) -> None:
-    """Give the axes the place that they have in the figure so far."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    figure.draw_without_rendering()
 
 
 def _dense(curve: NDArray[np.float64]) -> NDArray[np.float64]:

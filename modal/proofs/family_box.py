@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.combination import Kronecker
-from modal.proofs.forms import parts_of
+from modal.eigen.mirror_parts import parts_of
 from modal.proofs.ratios import is_semidefinite, skew_ratio
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.types import Array, Index, Mask

@@ -110,9 +110,9 @@ def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
         return float(la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=last)[0])
     with Factorization(A, "spd") as factor:
         scale = np.sqrt(A.diagonal())
-        return lanczos(
-            factor.solve, A.__matmul__, [lambda x: B @ x], scale, semidefinite=[True]
-        )[0][1]
+        return lanczos(factor.solve, A.__matmul__, [lambda x: B @ x], scale, semidefinite=[True])[
+            0
+        ][1]
 
 
 def is_semidefinite(A: sp.csr_matrix) -> bool:

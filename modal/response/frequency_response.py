@@ -16,8 +16,9 @@ from modal.data.datasets import described, provenance
 from modal.data.progress import shown
 from modal.data.variables import RESPONSE, RESPONSE_SWEPT
 from modal.response.cheapest import Method, response
-from modal.response.probes import Force, Probe, Probes, force_vector
+from modal.response.force import Force, force_vector
 from modal.response.sweeps import frozen_at, swept_values
+from modal.transient.probes import Probe, Probes
 from modal.types import Array
 
 
@@ -43,11 +44,11 @@ def frequency_response(
     frequencies : array_like, shape (F,)
         Frequencies of the force, Hz, not negative.
     force : mapping or array_like, shape (n,)
-        Complex amplitude: ``{(node, component): value}`` or a vector over the degrees of freedom,
-        N and N·m.
-    probes : iterable of (int, str) or int, optional
-        Where the response is read: (node, component) with the components ux, uy, uz, rx, ry, rz,
-        or numbers of degrees of freedom. Default: where the force acts.
+        Complex amplitude: ``{(body, node, component): value}`` or a vector over the degrees of
+        freedom, N and N·m.
+    probes : iterable of (str, int, str), optional
+        Where the response is read: (body, node, component) with the components ux, uy, uz, rx, ry,
+        rz; numbers of degrees of freedom too. Default: where the force acts.
     times : array_like, shape (T,), optional
         Instants at which the model is frozen, s.
     over : mapping of one name to array_like, shape (T,), optional
@@ -89,7 +90,7 @@ def frequency_response(
     >>> blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 10,
     ...                       clamped="start").with_damping(b=1e-5)
     >>> system = blade.freeze(omega=(0, 0, 100.0))
-    >>> response = modal.frequency_response(system, [0.0, 16.0], {(10, "uz"): 1.0})
+    >>> response = modal.frequency_response(system, [0.0, 16.0], {("beam", 10, "uz"): 1.0})
     >>> response["displacement"].sizes
     Frozen({'frequency': 2, 'probe': 1})
     """
@@ -135,7 +136,7 @@ def _of_system(
             "displacement": (dims, found.displacement),
             "error_bound": (dims, found.error_bound),
         },
-        coords={"frequency": hertz, "probe": list(places.names)},
+        coords={"frequency": hertz, **places.coordinates},
         attrs=provenance(
             title="frequency response",
             solver="modal" if found.size else "direct",

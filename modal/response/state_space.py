@@ -12,7 +12,7 @@ from assembly.system.frozen import FrozenSystem
 from assembly.system.null_chain import NullChain
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
-from modal.response.probes import Probe, Probes
+from modal.transient.probes import Probe, Probes
 from modal.types import Array, Index
 
 StateSpace = tuple[Array, Array, Array, Array]
@@ -33,10 +33,10 @@ def state_space(
     ----------
     system : FrozenSystem
         System of n degrees of freedom.
-    inputs : iterable of (int, str) or int
-        Where unit forces or moments u act (N, N·m): (node, component) with the components ux, uy,
-        uz, rx, ry, rz, or numbers of degrees of freedom.
-    outputs : iterable of (int, str) or int
+    inputs : iterable of (str, int, str)
+        Where unit forces or moments u act (N, N·m): (body, node, component) with the components
+        ux, uy, uz, rx, ry, rz; numbers of degrees of freedom too.
+    outputs : iterable of (str, int, str)
         Where displacements y are read (m, rad).
     k : int, default 10
         Number of modes of smallest |λ|; the zero eigenvalues of a rigid motion come in addition.
@@ -66,7 +66,8 @@ def state_space(
     >>> blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 10,
     ...                       clamped="start").with_damping(b=1e-5)
     >>> system = blade.freeze(omega=(0, 0, 100.0))
-    >>> A, B, C, D = modal.state_space(system, [(10, "uz")], [(10, "uz")], k=4)
+    >>> tip = ("beam", 10, "uz")
+    >>> A, B, C, D = modal.state_space(system, [tip], [tip], k=4)
     >>> A.shape, D.shape
     ((8, 8), (1, 1))
     """

@@ -24,9 +24,9 @@ from modal.data.progress import shown
 from modal.data.variables import STATE_SPACE
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
-from modal.response.probes import Probe, Probes
 from modal.response.state_space import joined, mode_block, omitted
 from modal.response.sweeps import frozen_at, swept_values
+from modal.transient.probes import Probe, Probes
 from modal.types import Array, Complex
 
 SPARE = 4  # modes solved for beyond those that are followed
@@ -51,7 +51,7 @@ def state_space_family(
     ----------
     model : object with a method ``freeze``
         Frozen at `times` or at the values of `over`.
-    inputs, outputs : iterable of (int, str) or int
+    inputs, outputs : iterable of (str, int, str)
         As for `state_space`: where unit forces act, and where displacements are read.
     k : int, default 10
         Number of modes, those of smallest |λ| at the first value. They are followed: where others
@@ -92,7 +92,8 @@ def state_space_family(
     >>> import numpy as np, assembly, modal
     >>> blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 10,
     ...                       clamped="start").with_damping(b=1e-5)
-    >>> family = modal.state_space_family(blade, [(10, "uz")], [(10, "uz")], k=3,
+    >>> tip = ("beam", 10, "uz")
+    >>> family = modal.state_space_family(blade, [tip], [tip], k=3,
     ...                                   over={"omega": np.linspace(0.0, 100.0, 5)},
     ...                                   axis=(0, 0, 1))
     >>> family.interp(omega=30.0)["A"].shape

@@ -15,7 +15,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, made_from, provenance
 from modal.data.variables import UNBALANCE
 from modal.response.direct import DirectSolver
-from modal.response.probes import Probe, Probes
+from modal.transient.probes import Probe, Probes
 from modal.types import Complex
 
 Unbalance = tuple[float, float, float]
@@ -41,8 +41,8 @@ def unbalance_response(
         Position on the shaft (m), mass times eccentricity (kg·m), and phase (rad): the angle of
         the unbalance from y towards z at t = 0. A position must be at a node: an end, a step, a
         disc, a bearing or the end of an element. Needed unless a disc has a skew.
-    probes : iterable of (int, str) or int, optional
-        Where the response is read. Default: uy and uz of all nodes.
+    probes : iterable of (str, int, str), optional
+        Where the response is read: (body, node, component). Default: uy and uz of all nodes.
 
     Returns
     -------
@@ -68,7 +68,8 @@ def unbalance_response(
     >>> rotor = assembly.rotor([(1.0, assembly.circle(0.01))], assembly.steel, 2,
     ...                        discs=[assembly.Disc(0.5, 50.0, 1.0, 0.5)],
     ...                        bearings=[assembly.Bearing(x, 1e4) for x in (0.0, 1.0)])
-    >>> response = modal.unbalance_response(rotor, [1e3], [(0.5, 50.0 * 1e-5, 0.0)], [(1, "uy")])
+    >>> response = modal.unbalance_response(rotor, [1e3], [(0.5, 50.0 * 1e-5, 0.0)],
+    ...                                    [("rotor", 1, "uy")])
     >>> bool(abs(response["displacement"].item() + 1e-5) < 1e-6)
     True
     """
@@ -89,7 +90,7 @@ def unbalance_response(
         rows.append(DirectSolver(system)(np.array([spin]), load)[0, places.numbers])
     response = xr.Dataset(
         {"displacement": (("speed", "probe"), rows)},
-        coords={"speed": spins, "probe": list(places.names)},
+        coords={"speed": spins, **places.coordinates},
         attrs=provenance(
             title="unbalance response",
             made_from=made_from(rotor),

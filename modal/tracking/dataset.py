@@ -114,7 +114,7 @@ def events(tracks: xr.Dataset) -> xr.Dataset:
         },
         coords={"occurrence": np.arange(len(listed))},
     )
-    described(dataset, EVENTS)
+    dataset = described(dataset, EVENTS)
     dataset["event_at"].attrs["units"] = tracks[name].attrs.get("units", "1")
     return dataset
 

@@ -22,8 +22,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.data.growth import grows
 from modal.tracking.matching import CLUSTER, Match, Overlap, align
-from modal.tracking.onsets import grows
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Index
 

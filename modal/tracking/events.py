@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.data.growth import ROUND_OFF
 from modal.tracking import hermite
-from modal.tracking.onsets import ROUND_OFF
 from modal.types import Array, Complex
 
 NAMES = (

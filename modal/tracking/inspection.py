@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.data.growth import grows, growth_floor
 from modal.tracking import hermite
 from modal.tracking.encounters import Encounter
 from modal.tracking.matching import Match
-from modal.tracking.onsets import find_onsets, grows, growth_floor
+from modal.tracking.onsets import find_onsets
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.veerings import Doubt, Search, distances_inside, veerings_inside
 from modal.types import Array, Complex, Mask

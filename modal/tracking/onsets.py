@@ -8,12 +8,11 @@ from typing import Literal
 
 import numpy as np
 
+from modal.data.growth import ROUND_OFF
 from modal.types import Array, Complex, Index, Mask
 
 OnsetKind = Literal["flutter onset", "divergence onset", "split", "critical damping"]
 
-# Relative size below which a rate or a difference of eigenvalues is round-off.
-ROUND_OFF = 1e-8
 # Two modes are locked when their frequencies differ by less than this part of their rates.
 LEVEL = 0.1
 
@@ -73,16 +72,6 @@ def find_onsets(eigenvalues: Complex, error: Array, counted: Mask) -> Iterator[O
                 yield from _pair(n, r, "critical damping" if twin < 0 else "divergence onset", twin)
             elif now.oscillates[n, r] and now.real[n - 1, r] and not now.flutters[n, r]:
                 yield Onset(n, r, "critical damping")
-
-
-def growth_floor(eigenvalues: Complex) -> Array:
-    """Growth rate of each mode below which it is round-off, 1/s."""
-    return np.asarray(ROUND_OFF * np.abs(eigenvalues))
-
-
-def grows(eigenvalues: Complex, error: Array) -> Mask:
-    """Which eigenvalues grow by more than their error and round-off."""
-    return np.asarray(eigenvalues.real > growth_floor(eigenvalues) + error)
 
 
 def _growing_twin(eigenvalues: Complex, now: _Regimes, n: int, r: int) -> int:

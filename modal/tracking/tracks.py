@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from modal.data.growth import grows
 from modal.tracking.events import Meeting
 from modal.tracking.following import Follower, Rules, Step
 from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Overlap, align, clusters
-from modal.tracking.onsets import grows
 from modal.tracking.rows import Rows
 from modal.tracking.snapshot import Snapshot
 from modal.types import Index, Mask

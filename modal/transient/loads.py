@@ -1,7 +1,7 @@
 """Loads on the vibration: harmonic, impulse, tabulated, and the inertia of the rigid motion.
 
-The place of a load (`at`) is the number of a degree of freedom, a pair (node, component) such as
-(10, "ux"), or a vector (n,) of generalised forces that the amplitude multiplies.
+The place of a load (`at`) is (body, node, component) such as ("blade", 10, "ux"), the number of a
+degree of freedom, or a vector (n,) of generalised forces that the amplitude multiplies.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assembly.arguments import as_number, as_numbers
-from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
+from modal.transient.probes import dof_number, is_place
 from modal.types import Array
 
-Place: TypeAlias = "int | tuple[int, str] | ArrayLike"
+Place: TypeAlias = "tuple[str, int, str] | tuple[int, str] | int | ArrayLike"
 
 
 class Load(Protocol):
@@ -46,9 +46,9 @@ class Harmonic:
 
     Parameters
     ----------
-    at : int, (int, str), or array_like, shape (n,)
-        Number of a degree of freedom, a pair (node, component) such as (10, "ux"), or a vector of
-        generalised forces that the amplitude multiplies.
+    at : (str, int, str), int, or array_like, shape (n,)
+        (body, node, component) such as ("blade", 10, "ux"), the number of a degree of freedom, or a
+        vector of generalised forces that the amplitude multiplies.
     amplitude : float
         N, or N·m for a rotation.
     angular_frequency : float
@@ -64,7 +64,7 @@ class Harmonic:
     Examples
     --------
     >>> import modal
-    >>> load = modal.Harmonic(at=(4, "uy"), amplitude=10.0, angular_frequency=50.0)
+    >>> load = modal.Harmonic(at=("blade", 4, "uy"), amplitude=10.0, angular_frequency=50.0)
     """
 
     at: Place
@@ -96,7 +96,7 @@ class Impulse:
 
     Parameters
     ----------
-    at : int, (int, str), or array_like, shape (n,)
+    at : (str, int, str), int, or array_like, shape (n,)
         Place of the load, as in `Harmonic`.
     impulse : float
         Integral of the force over time, N·s, or N·m·s for a rotation.
@@ -151,7 +151,7 @@ class Tabulated:
 
     Parameters
     ----------
-    at : int, (int, str), or array_like, shape (n,)
+    at : (str, int, str), int, or array_like, shape (n,)
         Place of the load, as in `Harmonic`.
     times : array_like, shape (T,)
         s, strictly increasing, two or more.
@@ -219,31 +219,9 @@ class InertiaLoads:
         return self.factor * system.Q
 
 
-def dof_number(at: Any, system: FrozenSystem) -> int:
-    """The number of a degree of freedom given as a number or as a pair (node, component).
-
-    Raises InputError.
-    """
-    if isinstance(at, (int, np.integer)) and not isinstance(at, bool):
-        if not -system.n <= at < system.n:
-            raise InputError(
-                f"no degree of freedom {at}: the system has {system.n}, 0 to {system.n - 1}"
-            )
-        return int(at) % system.n
-    if isinstance(at, (tuple, list)) and len(at) == 2:
-        node, component = at
-        if system.dofs is None:
-            raise InputError(f"{at!r}: the model names no nodes; give the number of a DOF")
-        if component not in COMPONENTS:
-            raise InputError(f"{at!r}: the component is one of {', '.join(COMPONENTS)}")
-        return system.dofs.index(int(node), component)
-    raise InputError(f'{at!r}: expected the number of a DOF or a pair such as (10, "ux")')
-
-
 def direction(at: Any, system: FrozenSystem) -> Array:
     """The generalised force (n,) of a unit amplitude."""
-    pair = isinstance(at, (tuple, list)) and len(at) == 2 and isinstance(at[1], str)
-    if pair or np.ndim(at) == 0:
+    if is_place(at) or np.ndim(at) == 0:
         unit = np.zeros(system.n)
         unit[dof_number(at, system)] = 1.0
         return unit

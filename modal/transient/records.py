@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from assembly.dofs import COMPONENTS
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
 from modal.data.variables import TRANSIENT, TRANSIENT_NONLINEAR
-from modal.transient.loads import dof_number
+from modal.transient.probes import Probes
 from modal.types import Array
 
 DEFAULT_PROBES = 6
 AXES = ["x", "y", "z"]
-
-
-@dataclass(frozen=True)
-class Probes:
-    """Numbers of the recorded degrees of freedom, and their names."""
-
-    indices: NDArray[np.intp]
-    labels: tuple[str, ...]
 
 
 def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
@@ -35,30 +25,15 @@ def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
 
     Raises InputError for a degree of freedom that does not exist.
     """
-    dofs = system.dofs if system is not None else None
-    if probes is None:
-        if dofs is not None:
-            chosen = [int(k) for k in np.flatnonzero(dofs.node == dofs.node.max())]
-        else:
-            count = min(n, DEFAULT_PROBES)
-            chosen = [int(k) for k in np.linspace(0, n - 1, count).round()]
-    elif isinstance(probes, str):
+    if isinstance(probes, str):
         if probes != "all":
             raise InputError(f'probes: expected "all" or a list, got {probes!r}')
-        chosen = list(range(n))
-    elif system is None:
-        chosen = [int(k) for k in probes]
-        if any(not 0 <= k < n for k in chosen):
-            raise InputError(f"probes: numbers run from 0 to {n - 1}, got {chosen}")
-    else:
-        chosen = [dof_number(at, system) for at in probes]
-    if not chosen:
-        raise InputError("probes: the list is empty")
-    if dofs is None:
-        labels = tuple(f"DOF {k}" for k in chosen)
-    else:
-        labels = tuple(f"node {dofs.node[k]} {COMPONENTS[dofs.component[k]]}" for k in chosen)
-    return Probes(np.array(chosen, dtype=np.intp), labels)
+        probes = range(n)
+    elif probes is None and system is not None and system.dofs is not None:
+        probes = np.flatnonzero(system.dofs.node == system.dofs.node.max())
+    elif probes is None:
+        probes = np.linspace(0, n - 1, min(n, DEFAULT_PROBES)).round().astype(int)
+    return Probes.of(system, probes, "probes", n)
 
 
 class Recorder:
@@ -69,7 +44,7 @@ class Recorder:
         self._rows: dict[str, list[Any]] = {}
 
     def add(self, t: float, q: Array, v: Array, energies: dict[str, Any]) -> None:
-        chosen = self.probes.indices
+        chosen = self.probes.numbers
         row = dict(time=t, displacement=q[chosen], velocity=v[chosen]) | energies
         for name, value in row.items():
             self._rows.setdefault(name, []).append(value)
@@ -87,12 +62,7 @@ class Recorder:
         axes = {"axis": AXES} if "momentum" in arrays else {}
         dataset = xr.Dataset(
             {name: (TRANSIENT_NONLINEAR[name].dims, values) for name, values in arrays.items()},
-            coords={
-                "time": times,
-                "probe": list(self.probes.labels),
-                "unknown": ("probe", self.probes.indices),
-                **axes,
-            },
+            coords={"time": times, **self.probes.coordinates, **axes},
             attrs=provenance(title="transient", **attributes),
         )
         return described(dataset, TRANSIENT_NONLINEAR if axes else TRANSIENT)

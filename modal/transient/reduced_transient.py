@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from assembly.system.frozen import FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
-from modal.data.datasets import made_from
+from modal.data.datasets import described, made_from
+from modal.data.variables import TRANSIENT
 from modal.reduction.motion_on_basis import may_be_reduced, motion_on_basis
 from modal.reduction.reduced_motion import TRAINING, ReducedMotion
 from modal.transient.equations import freezer
@@ -27,7 +28,8 @@ from modal.transient.loads import (
     direction,
     total_force,
 )
-from modal.transient.records import Probes, chosen_probes
+from modal.transient.probes import Probes
+from modal.transient.records import chosen_probes
 from modal.types import Array
 
 MODES = 12  # frozen modes that are certified all along the motion
@@ -133,7 +135,7 @@ class ReducedTransient:
     def lifted(self, found: xr.Dataset) -> xr.Dataset:
         """The transient at the probes of the full model, and the size of what the basis misses."""
         rows = self.probes
-        basis = self.motion.lift(np.eye(self.freeze(float(found.time[0])).n))[rows.indices]
+        basis = self.motion.lift(np.eye(self.freeze(float(found.time[0])).n))[rows.numbers]
         q, v = found.displacement.values, found.velocity.values
         variables = {
             name: (("time", "probe"), values @ basis.T, found[name].attrs)
@@ -142,13 +144,10 @@ class ReducedTransient:
         kept = {name: found[name] for name in ("energy", "energy_defect")}
         out = xr.Dataset(
             variables | kept,
-            coords={
-                "time": found.time,
-                "probe": ("probe", list(rows.labels), found.probe.attrs),
-                "unknown": ("probe", rows.indices, found.unknown.attrs),
-            },
+            coords={"time": found.time, **rows.coordinates},
             attrs=dict(found.attrs),
         )
+        out = described(out, TRANSIENT)
         out.attrs |= {
             "unknowns": self.full.n,
             "basis": self.motion.description,

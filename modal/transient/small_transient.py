@@ -94,7 +94,7 @@ def on_shapes(
         return None
     rows = chosen_probes(probes, start.n, start)
     recorder = Recorder(rows)
-    recorder.restore(found.rows(rows.indices, settings["every"]))
+    recorder.restore(found.rows(rows.numbers, settings["every"]))
     attributes = {"formalism": "lagrange", **found.attributes(), "unknowns": start.n}
     attributes |= run_attributes(settings, model) | {"made_from": made_from(model)}
     return recorder.dataset(attributes)

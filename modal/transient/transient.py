@@ -100,9 +100,9 @@ def integrate(
         undeformed machine, and `mechanism.trim(t).q` is the equilibrium at the start.
     loads : sequence of Harmonic, Impulse, Tabulated, InertiaLoads, optional
         Default: none, the free vibration.
-    probes : sequence of int or (int, str), or "all", optional
-        Recorded degrees of freedom, by number or as (node, "uy"). Default: those of the last
-        node; up to six of a model without nodes.
+    probes : sequence of (str, int, str), or "all", optional
+        Recorded degrees of freedom: (body, node, component) such as ("blade", 12, "uy"), or
+        numbers. Default: those of the last node; up to six of a model without nodes.
     every : int, default 1
         Number of steps between two records.
     checkpoint : path, optional
@@ -201,7 +201,7 @@ def integrate(
         equations = SecondOrderModel(model) if nonlinear else ledger.equations
         step = default_step(equations, span, loads, model, integrator.order)
     steps = _steps(integrator, span, step, displacement_tolerance, norm, tuple(loads))
-    settings |= dict(method=name, step=step, unknowns=len(first[0]), probes=list(rows.labels))
+    settings |= dict(method=name, step=step, unknowns=len(first[0]), probes=list(rows.names))
     recorder = Recorder(rows)
     if resume and checkpoint is None:
         raise InputError("resume: give checkpoint, the file of the run to continue")

@@ -129,11 +129,13 @@ def response_table(result: xr.Dataset) -> str:
     name, unit = ("speed_rpm", "rpm") if dim == "speed" else (dim, "Hz")
     at = result[name].values
     lines = [f"response at {len(at)} values of {name}, {at[0]:.6g} to {at[-1]:.6g} {unit}"]
-    lines.append(f"{'probe':<12} {'largest amplitude':>18}  at ({unit})")
-    for k, probe in enumerate(result["probe"].values):
+    names = [str(probe) for probe in result["probe"].values]
+    wide = max(12, *map(len, names))
+    lines.append(f"{'probe':<{wide}} {'largest amplitude':>18}  at ({unit})")
+    for k, name in enumerate(names):
         column = values.isel(probe=k).values
         peak = int(column.argmax())
-        lines.append(f"{probe!s:<12} {column[peak]:>18.6g}  {at[peak]:.6g}")
+        lines.append(f"{name:<{wide}} {column[peak]:>18.6g}  {at[peak]:.6g}")
     bound = result.get("error_bound")
     if bound is not None and float(bound.max()) > 0.0:
         lines.append(f"largest error bound {float(bound.max()):.2g}")

@@ -33,7 +33,7 @@ def responses(
     """
     body = bar(elements, damping_ratio)
     span = (0.0, part * known.period)
-    middle = [(elements // 2, "uy")]
+    middle = [(body.name, elements // 2, "uy")]
     runs: tuple[tuple[str, Motion, Formalism, str | None, float, int], ...] = (
         ("Lagrange", fit, "lagrange", None, step, 1),
         ("Hamilton", fit, "hamilton", "midpoint", step, 1),

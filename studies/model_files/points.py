@@ -69,8 +69,8 @@ class Points:
         free = rotor.free if rotor is not None else next(iter(self.bodies.values())).free
         return np.asarray(full[free])
 
-    def probes(self, probes: list[ProbeSpec], free: DofMap) -> list[tuple[int, str]] | None:
-        """(node, component) of every probe; None where the file has none.
+    def probes(self, probes: list[ProbeSpec], free: DofMap) -> list[tuple[str, int, str]] | None:
+        """(body, node, component) of every probe; None where the file has none.
 
         Raises ModelFileError for one that supports or joints constrain.
         """
@@ -79,7 +79,8 @@ class Points:
             key = f"response.probe.{number}"
             for node in self.nodes(probe, key):
                 self._number(free, node, probe.component, key)
-                out.append((node, str(probe.component)))
+                body = probe.body or next(iter(self.bodies))
+                out.append((body, node - self.first[body], str(probe.component)))
         return out or None
 
     def _number(self, dofs: DofMap, node: int, component: str, key: str) -> int:

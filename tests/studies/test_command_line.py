@@ -71,6 +71,23 @@ def test_track_over_speed_writes_the_dataset(
     assert main(["track", str(model), "--over", "omega=0:200:5", "--out", str(out)]) == 0
 
 
+def test_more_modes_than_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = write(tmp_path / "blade.toml", BLADE)
+    count = load_model(model).freeze().n
+    over = ["--over", "omega=0:100:3", "--modes", "1000"]
+    assert main(["track", str(model), *over, "--out", str(tmp_path / "out")]) == 0
+    assert f"1000 modes requested, there are {count}" in capsys.readouterr().out
+    assert modal.read_dataset(tmp_path / "out" / "tracks.nc").sizes["mode"] == count
+
+
+def test_rerun_of_a_model_file_says_what_to_type(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = write(tmp_path / "blade.toml", BLADE)
+    assert main(["rerun", str(model)]) == 2
+    assert f"type frozen-motion track {model}, or solve, map or check" in one_line(capsys)
+
+
 def test_a_mechanism_of_a_file_is_the_library_s(tmp_path: Path) -> None:
     """The file's slider-crank has the frequencies of the one put together in Python."""
     import assembly

@@ -21,9 +21,8 @@ import numpy as np
 from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.dense import definite_but_for
+from modal.eigen.solvers.dense import definite_but_for, lowest, of_unit_stiffness
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.solvers.projected import definite_modes, general_modes
 from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from modal.types import Array, Complex, Mask
@@ -140,7 +139,7 @@ class _Search:
             loads = self.basis.image("mass")[:, self.basis.m - new :]
             if new < width:
                 random = rng.standard_normal((n, width - new))
-                loads = np.hstack([loads, self.basis.operators.matrices["mass"] @ random])
+                loads = np.hstack([loads, self.quadratic.M @ random])
             new = self.basis.grow(loads)
             if new == 0:
                 break
@@ -163,16 +162,16 @@ class _Search:
         M, C, K = self.basis.projected()
         if self.chain is None:
             if self.exact:
-                lam, Y = definite_modes(M, C, self.count)
+                lam, Y = of_unit_stiffness(M, C, self.count)
                 return lam, Y, Y
-            return general_modes(M, C, K, self.count)
+            return lowest(M, C, K, self.count)
         null, zeros = self.reference.null.shape[1], self.chain.count
         K[:null], K[:, :null] = 0.0, 0.0
         if self.exact:
             found = definite_but_for(np.eye(len(K), null), M, C, K, self.count)
             if found is not None:
                 return 1j * found[0], found[1], found[1]
-        return general_modes(M, C, K, self.count, null, zeros)
+        return lowest(M, C, K, self.count, null, zeros)
 
     def _look(
         self, lam: Complex, Y: Complex, Z: Complex, finished: dict[bool, Complex]

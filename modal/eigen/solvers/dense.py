@@ -15,12 +15,14 @@ import scipy.linalg as la
 from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import deflate_by_similarity
+from modal.eigen.double_eigenvalues import separated
+from modal.eigen.hermitian import largest_of_skew
 from modal.eigen.quadratic import Quadratic, companion, from_parts, in_parts
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.solvers.skew import largest_of_skew
 from modal.types import Array, Complex
 
 SINGULAR = 1e-14  # reciprocal condition below which 1/λ is not formed
+INFINITE = 4.0 * np.finfo(float).eps  # of the largest |1/λ|: below it λ is infinite
 COUPLED = 1e-12  # of its terms' size: VᵀCV that is not round-off
 
 
@@ -34,8 +36,9 @@ def dimensionless(quadratic: Quadratic) -> tuple[Array, Array, Array, float]:
 
 def solve_dense(quadratic: Quadratic, chain: NullChain | None) -> Pairs:
     """All eigenpairs with Im λ ≥ 0, smallest |λ| first."""
-    if chain is not None and chain.count == 2 * quadratic.n:
-        nothing = np.zeros((quadratic.n, 0), dtype=complex)
+    n = quadratic.n
+    if chain is not None and chain.count == 2 * n:
+        nothing = np.zeros((n, 0), dtype=complex)
         return Pairs(np.zeros(0, dtype=complex), nothing, "none", "zeros only", left=nothing)
     M, C, K, gamma = dimensionless(quadratic)
     d = quadratic.scaling
@@ -48,7 +51,12 @@ def solve_dense(quadratic: Quadratic, chain: NullChain | None) -> Pairs:
             theta, X = found
             X = d[:, None] * X
             return Pairs(1j * gamma * theta, X, "Cholesky", "dense Hermitian").nearest(0.0)
-    return _general(M, C, K, chain, d, gamma).upper().nearest(0.0)
+    states = None
+    if chain is not None:
+        states = np.vstack([chain.right[:n] / d[:, None], chain.right[n:] / (gamma * d[:, None])])
+    lam, X, Y, factor = general(M, C, K, states)
+    X, Y = d[:, None] * X, d[:, None] * Y
+    return Pairs(gamma * lam, X, factor, "dense LAPACK", left=Y).upper().nearest(0.0)
 
 
 def definite(M: Array, C: Array, K: Array, k: int | None = None) -> tuple[Array, Complex] | None:
@@ -56,21 +64,37 @@ def definite(M: Array, C: Array, K: Array, k: int | None = None) -> tuple[Array,
 
     M, K (n, n) symmetric, C skew, dense. k: how many of the smallest.
     """
-    try:
-        L = la.cholesky(K, lower=True)
-        N = la.cholesky(
-            la.solve_triangular(L, la.solve_triangular(L, M, lower=True).T, lower=True), lower=True
-        )
-    except la.LinAlgError:
+    L, indefinite = la.lapack.dpotrf(K, lower=1, clean=1)
+    if indefinite:
         return None
-    n = len(M)
+    half = la.solve_triangular(L, M, lower=True)
+    N, indefinite = la.lapack.dpotrf(la.solve_triangular(L, half.T, lower=True), lower=1, clean=1)
+    if indefinite:
+        return None
     G = la.solve_triangular(L, la.solve_triangular(L, C, lower=True).T, lower=True).T
+    tau, Y = _largest(N, G, k or len(M))
+    return 1.0 / tau, la.solve_triangular(L, Y, lower=True, trans="T")
+
+
+def of_unit_stiffness(M: Array, C: Array, k: int) -> tuple[Complex, Complex]:
+    """The k lowest λ = iω and vectors for stiffness I, M ≥ 0 and a skew C, (m, m)."""
+    N, info = la.lapack.dpotrf(0.5 * (M + M.T), lower=1, clean=1)
+    if info != 0:  # semidefinite to round-off
+        sizes, U = la.eigh(M)
+        N = U * np.sqrt(np.maximum(sizes, 0.0))
+    tau, Y = _largest(N, C, k)
+    return 1j / tau, Y
+
+
+def _largest(N: Array, G: Array, k: int) -> tuple[Array, Complex]:
+    """The k largest 1/ω and shapes (n, k) of the skew matrix S at the head of this file."""
+    n = len(N)
     S = np.zeros((2 * n, 2 * n))
     S[:n, :n] = -0.5 * (G - G.T)
     S[:n, n:] = -N
     S[n:, :n] = N.T
-    tau, Y = largest_of_skew(S, n if k is None else min(k, n))
-    return 1.0 / tau, la.solve_triangular(L, Y[:n], lower=True, trans="T")
+    tau, Y = largest_of_skew(S, min(k, n))
+    return tau, Y[:n]
 
 
 def definite_but_for(
@@ -109,67 +133,83 @@ def definite_but_for(
     )
 
 
-def _general(
-    M: Array, C: Array, K: Array, chain: NullChain | None, d: Array, gamma: float
-) -> Pairs:
-    """All eigenpairs of the pencil, left vectors too, by LAPACK.
+def general(
+    M: Array, C: Array, K: Array, chain: Array | None = None
+) -> tuple[Complex, Complex, Complex, str]:
+    """All finite eigenvalues, right and left vectors (n, ·), and the factor: "LU" or "none".
 
-    For 1/λ, which is accurate for the small λ; for a singular K by QZ.
+    For 1/λ, which is accurate for the small λ; for a singular K by QZ. chain (2n, r): the chains of
+    zero eigenvalues, which are left out. Raises ConvergenceError.
     """
-    n = len(d)
+    n = len(M)
     A, B = companion(M, C, K)
     deflated = None
     if chain is not None:
-        scaled = np.vstack([chain.right[:n] / d[:, None], chain.right[n:] / (gamma * d[:, None])])
-        deflated = deflate_by_similarity(A, B, scaled / np.linalg.norm(scaled, axis=0))
+        deflated = deflate_by_similarity(A, B, chain / np.linalg.norm(chain, axis=0))
         A, B = deflated.A, deflated.B
-
-    def pairs(triple: tuple[Complex, Complex, Complex], how: str) -> Pairs:
-        lam, Y, Z = triple
-        if deflated is not None:
-            Y, Z = deflated.lift_left(Y), deflated.lift(lam, Z)
-        # The larger of the two halves of the state carries the shape with the smaller error.
-        small = np.abs(lam) < 1.0
-        X = np.where(small[None, :], Z[:n], Z[n:] / np.where(small, 1.0, lam)[None, :])
-        return Pairs(lam, X, how, "dense LAPACK", left=Y[-n:])
-
-    inverse = _inverse(M, C, K) if deflated is None else _inverse_of_pencil(A, B)
-    found = pairs(_qz(A, B), "none") if inverse is None else pairs(inverse, "LU")
-    return found.rescaled(gamma, d)
-
-
-def _inverse(M: Array, C: Array, K: Array) -> tuple[Complex, Complex, Complex] | None:
-    """Finite eigenvalues, the shapes' part (n, m) of the left vectors, and right vectors (2n, m),
-    from A⁻¹B = [[−K⁻¹C, −K⁻¹M], [I, 0]]; None for a singular K."""
-    n = len(M)
-    lu, pivots, info = la.lapack.dgetrf(K)
-    if info != 0 or la.lapack.dgecon(lu, np.linalg.norm(K, 1))[0] <= SINGULAR:
-        return None
-    inverse = np.zeros((2 * n, 2 * n))
-    inverse[:n] = -la.lu_solve((lu, pivots), np.hstack([C, M]))
-    inverse[n:, :n] = np.eye(n)
-    values, Y, Z = la.eig(inverse, left=True)
-    finite = np.abs(values) > 1e-15 * np.abs(values).max(initial=0.0)
-    wide = la.lu_solve((lu, pivots), in_parts(Y[:n, finite]), trans=1)
-    return 1.0 / values[finite], -from_parts(wide), Z[:, finite]
-
-
-def _inverse_of_pencil(A: Array, B: Array) -> tuple[Complex, Complex, Complex] | None:
-    """Finite eigenvalues, left and right vectors of A − λB from A⁻¹B; None for a singular A."""
-    lu, pivots, info = la.lapack.dgetrf(A)
-    if info != 0 or la.lapack.dgecon(lu, np.linalg.norm(A, 1))[0] <= SINGULAR:
-        return None
-    inverse, Y, Z = la.eig(la.lu_solve((lu, pivots), B), left=True)
-    finite = np.abs(inverse) > 1e-15 * np.abs(inverse).max(initial=0.0)
-    Y = la.lu_solve((lu, pivots), Y[:, finite], trans=1)
-    return 1.0 / inverse[finite], Y, Z[:, finite]
-
-
-def _qz(A: Array, B: Array) -> tuple[Complex, Complex, Complex]:
-    """Finite eigenvalues, left and right vectors of A − λB. Raises ConvergenceError."""
+    factor = _factored(K if deflated is None else A)
     try:
-        eigenvalues, Y, Z = la.eig(A, B, left=True)
-    except la.LinAlgError as fault:
+        if factor is None:
+            lam, Y, Z = la.eig(A, B, left=True)
+            finite = np.isfinite(lam)
+        else:
+            if deflated is None:
+                inverse = np.eye(2 * n, k=-n)
+                inverse[:n] = -la.lu_solve(factor, np.hstack([C, M]))
+            else:
+                inverse = la.lu_solve(factor, B)
+            mu, Y, Z = la.eig(inverse, left=True, check_finite=False)
+            mu, Z, Y = separated(mu, Z, Y, float(np.linalg.norm(inverse)))
+            finite = np.abs(mu) > INFINITE * np.abs(mu).max(initial=0.0)
+            lam = 1.0 / np.where(finite, mu, 1.0)
+    except (la.LinAlgError, ValueError) as fault:
         raise ConvergenceError(f"dense LAPACK: {fault}", None) from fault
-    finite = np.isfinite(eigenvalues)
-    return eigenvalues[finite], Y[:, finite], Z[:, finite]
+    lam, Y, Z = lam[finite] + 0j, Y[:, finite], Z[:, finite]
+    if factor is not None:
+        Y = -Y[:n] if deflated is None else Y
+        Y = from_parts(la.lu_solve(factor, in_parts(Y), trans=1))
+    if deflated is not None:
+        Y, Z = deflated.lift_left(Y), deflated.lift(lam, Z)
+    # The larger of the two halves of the state carries the shape with the smaller error.
+    small = np.abs(lam) < 1.0
+    X = np.where(small, Z[:n], Z[n:] / np.where(small, 1.0, lam))
+    return lam, X, Y[-n:], "none" if factor is None else "LU"
+
+
+def _factored(A: Array) -> tuple[Array, Array] | None:
+    """LU factors, or None of a matrix that is singular to round-off."""
+    lu, pivots, info = la.lapack.dgetrf(A)
+    singular = info != 0 or la.lapack.dgecon(lu, np.linalg.norm(A, 1))[0] <= SINGULAR
+    return None if singular else (lu, pivots)
+
+
+def lowest(
+    M: Array, C: Array, K: Array, k: int, null: int = 0, zeros: int = 0
+) -> tuple[Complex, Complex, Complex]:
+    """The k smallest |λ|, Im λ ≥ 0, right and left vectors of a projection (m, m), K next to I.
+
+    null: number of null fields, the first coordinates, which the stiffness does not reach; zeros:
+    of zero eigenvalues, left out.
+    """
+    gamma = 1.0 / np.sqrt(np.linalg.norm(M, 2))  # next to the lowest frequency
+    C = gamma * C
+    chain = _null_chain(C, K, null, zeros) if zeros else None
+    lam, X, Y, _ = general(gamma**2 * M, C, K, chain)
+    keep = np.flatnonzero(lam.imag >= 0.0)
+    keep = keep[np.argsort(np.abs(lam[keep]), kind="stable")[:k]]
+    return gamma * lam[keep], X[:, keep] + 0j, Y[:, keep] + 0j
+
+
+def _null_chain(C: Array, K: Array, null: int, zeros: int) -> Array:
+    """The Jordan chains (2m, zeros) of the zero eigenvalues: null fields V, then (w, V c).
+
+    K w = −C V c, for the combinations c with V^T C V c = 0.
+    """
+    m, second = len(K), zeros - null
+    _, _, Zt = la.svd(C[:null, :null])
+    c = Zt[null - second :].T
+    chain = np.zeros((2 * m, zeros))
+    chain[:null, :null] = np.eye(null)
+    chain[null:m, null:] = -la.solve(K[null:, null:], C[null:, :null] @ c)
+    chain[m : m + null, null:] = c
+    return chain

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
 from modal.eigen.solvers.pairs import Pairs
-from modal.types import Array, Complex
+from modal.eigen.solvers.ritz import pairs_of
+from modal.eigen.solvers.shift_invert import ShiftInvert
+from modal.types import Array
 
 TOLERANCE = 1e-13  # of |γ/λ|, in the residual of the inverse operator
 PROBE_TOLERANCE = 1e-4  # of a run that only tests whether modes are missing
@@ -38,39 +39,30 @@ class Invariant:
 Engine = Callable[..., Invariant]
 
 
-class SpectralOperator(Protocol):
-    """A real operator on states whose eigenvalues of largest modulus belong to the wanted modes.
-
-    size: of a state; rank: number of eigenvalues that are not removed; gain(λ): modulus of the
-    operator's eigenvalue that belongs to λ; pairs: the modes of an invariant subspace, best first.
-    """
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def rank(self) -> int: ...
-    def apply(self, x: Array) -> Array: ...
-    def start(self, seed: int) -> Array: ...
-    def gain(self, eigenvalues: Complex) -> Array: ...
-    def pairs(self, basis: Array, method: str) -> Pairs: ...
-
-
 def solve_krylov(
-    operator: SpectralOperator, k: int, engine: Engine, method: str, seed: int = 0
+    operator: ShiftInvert,
+    k: int,
+    engine: Engine,
+    method: str,
+    seed: int = 0,
+    complete: bool = True,
 ) -> Pairs:
     """At least k modes (Im λ ≥ 0) of largest gain, if there are so many, best first.
 
-    Raises ConvergenceError, its `partial` the Pairs that converged.
+    complete: raise ConvergenceError, its `partial` the Pairs that converged, where the method stops
+    short; otherwise these are returned, not verified.
     """
     rank = operator.rank
     found = engine(operator.apply, operator.start(seed), min(2 * k + 2, rank), TOLERANCE)
     basis = found.basis
     if not found.complete:
-        partial = operator.pairs(basis, method) if basis.shape[1] else None
-        count = 0 if partial is None else len(partial.eigenvalues)
+        partial = pairs_of(operator, basis, method)
+        if not complete:
+            return partial
+        count = len(partial.eigenvalues)
         raise ConvergenceError(f"{method}: stopped with {count} of {k} modes converged", partial)
     for attempt in range(1, ROUNDS):
-        pairs = operator.pairs(basis, method)
+        pairs = pairs_of(operator, basis, method)
         room = rank - basis.shape[1]
         if room <= 0:
             break
@@ -83,18 +75,20 @@ def solve_krylov(
             if probe.basis.shape[1] and locked.largest(probe.basis) < least * (1.0 - 1e-3):
                 break
         added = engine(locked.apply, start, min(4, room), TOLERANCE)
+        if not added.complete and not complete:
+            return pairs
         if not added.complete:
             raise ConvergenceError(f"{method}: the check for missed modes did not converge", pairs)
         basis = orthonormal(np.hstack([basis, added.basis]))
         if enough and locked.largest(added.basis) < least * (1.0 - 1e-9):
             break
-    return operator.pairs(basis, method)
+    return pairs_of(operator, basis, method)
 
 
 class _Locked:
     """The compression (I − ZZᵀ)S of an operator S to the complement of an invariant subspace."""
 
-    def __init__(self, operator: SpectralOperator, Z: Array) -> None:
+    def __init__(self, operator: ShiftInvert, Z: Array) -> None:
         self.operator, self.Z = operator, Z
 
     def project(self, x: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.eigen.double_eigenvalues import rotated
-from modal.types import Array, Complex, Index
+from modal.types import Complex, Index
 
 TIE = 1e-9  # relative difference of distances that does not order a pair λ, −λ̄
 CLUSTER = 1e-6  # relative distance below which eigenvalues are one group
@@ -45,23 +45,6 @@ class Pairs:
         left = None if self.left is None else self.left[:, index]
         return replace(
             self, eigenvalues=self.eigenvalues[index], right=self.right[:, index], left=left
-        )
-
-    def joined(self, other: Pairs) -> Pairs:
-        """These and those of the other, said to be made as these were."""
-        both = self.left is not None and other.left is not None
-        return replace(
-            self,
-            eigenvalues=np.concatenate([self.eigenvalues, other.eigenvalues]),
-            right=np.hstack([self.right, other.right]),
-            left=np.hstack([self.left, other.left]) if both else None,  # type: ignore[list-item]
-        )
-
-    def rescaled(self, gamma: float, d: Array) -> Pairs:
-        """λ times γ, DOFs times d, of a problem that was solved in λ/γ and q/d."""
-        left = None if self.left is None else d[:, None] * self.left
-        return replace(
-            self, eigenvalues=gamma * self.eigenvalues, right=d[:, None] * self.right, left=left
         )
 
     def upper(self) -> Pairs:

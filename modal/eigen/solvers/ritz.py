@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.linalg as la
 
 from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.types import Array, Complex
-
-if TYPE_CHECKING:
-    from modal.eigen.solvers.shift_invert import ShiftInvert
 
 DEPENDENT = 1e-8  # least energy of combinations of unit states that are orthonormalised in one pass
 PASSES = 3
 NEGLIGIBLE = 1e-12  # modulus, relative to the largest, below which an eigenvalue of T is dropped
+
+
+def pairs_of(operator: ShiftInvert, basis: Array, method: str) -> Pairs:
+    """The modes (Im λ ≥ 0) of an invariant subspace of T, largest θ first."""
+    if basis.shape[1] == 0:
+        nothing = np.zeros((operator.quadratic.n, 0), dtype=complex)
+        return Pairs(nothing[0], nothing, operator.factorization, method, operator.solves)
+    extract = inverse_pairs if operator.tau == 0.0 else shifted_pairs
+    return extract(operator, basis, method)
 
 
 def inverse_pairs(operator: ShiftInvert, basis: Array, method: str) -> Pairs:

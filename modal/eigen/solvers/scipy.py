@@ -37,9 +37,9 @@ def arnoldi(
                 maxiter=int(min(30 * n, max(2.0, 2.0 * applications / ncv))),
             )
             return _invariant(vectors, True)
-        except spla.ArpackNoConvergence as stopped:
-            return _invariant(stopped.eigenvectors, False)
         except spla.ArpackError as fault:
+            if isinstance(fault, spla.ArpackNoConvergence):
+                return _invariant(fault.eigenvectors, False)
             reason = str(fault)
     raise ConvergenceError(f"ARPACK failed for {count} of {n} eigenvalues: {reason}", None)
 

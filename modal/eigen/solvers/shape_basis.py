@@ -6,10 +6,12 @@ new shape comes from a solve, so K_ref q is known without a product and is store
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import scipy.sparse as sp
 
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
-from modal.eigen.solvers.operators import Operators
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from modal.types import Array, Complex, Mask
 
@@ -22,6 +24,31 @@ DEPENDENT = (
 )
 
 
+@dataclass(frozen=True)
+class Operator:
+    """A symmetric (sign +1) or skew (−1) matrix that is in Q(λ) with the factor λ^power."""
+
+    matrix: sp.csr_matrix
+    sign: int
+    power: int
+
+    def weight(self, lam: Complex, transposed: Mask) -> Complex:
+        """The factor in Q(λ), or in its transpose, for every λ."""
+        return np.asarray(np.where(transposed, self.sign, 1) * lam**self.power)
+
+
+def operators_of(quadratic: Quadratic) -> dict[str, Operator]:
+    """Q(λ) less the symmetric part of K as a sum, without what is zero."""
+    damping, gyroscopic = quadratic.damping_parts
+    every = {
+        "mass": Operator(quadratic.M, 1, 2),
+        "damping": Operator(damping, 1, 1),
+        "gyroscopic": Operator(gyroscopic, -1, 1),
+        "circulatory": Operator(quadratic.stiffness_parts[1], -1, 0),
+    }
+    return {name: A for name, A in every.items() if name == "mass" or A.matrix.nnz}
+
+
 class ShapeBasis:
     """K_ref-orthonormal V (n, m) with K_ref V, and the projections of M, C and K.
 
@@ -30,12 +57,12 @@ class ShapeBasis:
 
     def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, room: int) -> None:
         self.quadratic, self.reference, self.m = quadratic, reference, 0
-        self.operators = Operators(quadratic)
-        self._with_image = dict.fromkeys(self.operators.matrices, 0)
+        self.operators = operators_of(quadratic)
+        self._with_image = dict.fromkeys(self.operators, 0)
         self._in_projection = self._verified = 0
-        names = ("shapes", "stiffness", *self.operators.matrices)
+        names = ("shapes", "stiffness", *self.operators)
         self._stored = {name: np.empty((quadratic.n, room), order="F") for name in names}
-        self._projected = {name: np.zeros((room, room)) for name in self.operators.units}
+        self._projected = {name: np.zeros((room, room)) for name in self.operators}
 
     @property
     def V(self) -> Array:
@@ -57,7 +84,7 @@ class ShapeBasis:
         first = self._with_image.get(name, self.m)
         if first < self.m:
             new = np.ascontiguousarray(self.V[:, first:])
-            self._stored[name][:, first : self.m] = self.operators.matrices[name] @ new
+            self._stored[name][:, first : self.m] = self.operators[name].matrix @ new
             self._with_image[name] = self.m
         return self._stored[name][:, : self.m]
 
@@ -65,17 +92,14 @@ class ShapeBasis:
         """VᵀMV, VᵀCV and VᵀKV, (m, m)."""
         m, a = self.m, self._in_projection
         totals = np.zeros((3, m, m))
-        for name, unit in self.operators.units.items():
+        totals[0] = np.eye(m) - self.reference.added_energy(self.V)
+        for name, operator in self.operators.items():
             A = self._projected[name]
-            if name == "stiffness":
-                A = np.eye(m) - self.reference.added_energy(self.V)
-            elif a < m:
-                block = self.V.T @ unit.rotated(self.image(unit.stored)[:, a:])
-                block[a:] = 0.5 * (block[a:] + unit.sign * block[a:].T)
-                A[:m, a:m], A[a:m, :a] = block, unit.sign * block[:a].T
-            for total, coefficient in zip(totals, unit.polynomial, strict=True):
-                if coefficient:
-                    total += coefficient * A[:m, :m]
+            if a < m:
+                block = self.V.T @ self.image(name)[:, a:]
+                block[a:] = 0.5 * (block[a:] + operator.sign * block[a:].T)
+                A[:m, a:m], A[a:m, :a] = block, operator.sign * block[:a].T
+            totals[operator.power] += A[:m, :m]
         self._in_projection = m
         return totals[2], totals[1], totals[0]
 
@@ -161,15 +185,13 @@ class ShapeBasis:
 
     def residual(self, lam: Complex, Y: Complex, transposed: Mask) -> tuple[Array, Array, Array]:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖Sx‖ and ‖x‖, (k,)."""
-        wide, total = in_parts(Y), np.zeros((len(self.V), 2 * len(lam)), order="F")
+        wide = in_parts(Y)
         shapes = lift(self.V, wide)
-        elastic = self.reference.without_added(lift(self.KV, wide), shapes)
-        for stored in ("stiffness", *self.operators.matrices):
-            image = elastic if stored == "stiffness" else lift(self.image(stored), wide)
-            for unit in self.operators.units.values():
-                if unit.stored == stored:
-                    _add_product(total, unit.rotated(image), unit.weight(lam, transposed))
-        return total, lengths(elastic), lengths(shapes)
+        total = np.asfortranarray(self.reference.without_added(lift(self.KV, wide), shapes))
+        elastic = lengths(total)
+        for name, operator in self.operators.items():
+            _add_product(total, lift(self.image(name), wide), operator.weight(lam, transposed))
+        return total, elastic, lengths(shapes)
 
 
 def lift(V: Array, coordinates: Array) -> Array:

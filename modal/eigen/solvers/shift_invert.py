@@ -27,8 +27,6 @@ from assembly.linalg.factorization import Factorization, Structure
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import Projector, transposed_chain
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.solvers.ritz import inverse_pairs, shifted_pairs
 from modal.eigen.solvers.stiffness import StiffnessInverse, balanced, elastic, factorize
 from modal.types import Array, Complex
 
@@ -46,7 +44,7 @@ def real_form(quadratic: Quadratic, tau: complex) -> sp.csr_matrix:
 
 
 class ShiftInvert:
-    """γT about τ (a `krylov.SpectralOperator`); owns its factor: call `destroy()`.
+    """γT about τ: its largest eigenvalues belong to the modes nearest τ. Call `destroy()`.
 
     `structure` is that of the factorized matrix: "spd", "symmetric" or "general". `solves` counts
     the right-hand sides. Raises SingularSystemError when the matrix to factorize is singular.
@@ -99,11 +97,6 @@ class ShiftInvert:
             return np.asarray(self.scale / distance)
         both = distance * np.abs(eigenvalues - self.tau.conjugate())
         return np.asarray(self.scale * np.abs(eigenvalues - self.tau.real) / both)
-
-    def pairs(self, basis: Array, method: str) -> Pairs:
-        """The modes (Im λ ≥ 0) of an invariant subspace of T, largest θ first."""
-        extract = inverse_pairs if self.tau == 0.0 else shifted_pairs
-        return extract(self, basis, method)
 
     def transposed(self) -> ShiftInvert:
         """The operator of Mᵀ, Cᵀ, Kᵀ on the same factor (which stays this object's to destroy)."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,9 @@ class StiffnessInverse(Protocol):
     def solve(self, r: Array) -> Array: ...
     def solve_transposed(self, r: Array) -> Array: ...
     def destroy(self) -> None: ...
+
+
+Inverse = TypeVar("Inverse")
 
 
 def balanced(load: Array, chain: NullChain, quadratic: Quadratic) -> Array:
@@ -56,11 +60,17 @@ def factorize(quadratic: Quadratic, chain: NullChain | None) -> tuple[StiffnessI
     """
     K = quadratic.K
     structures = ["spd", "symmetric"] if quadratic.symmetric_stiffness else ["general"]
+    if chain is None:
+        return factorized(lambda structure: Factorization(K, structure), structures)
+    V = chain.null
+    return factorized(lambda structure: _Pinned(PinnedInverse(K, V, structure)), structures)
+
+
+def factorized(make: Callable[[Any], Inverse], structures: Sequence[str]) -> tuple[Inverse, str]:
+    """What `make` returns of the first structure that the matrix has, and that structure."""
     for structure in structures:
         try:
-            if chain is None:
-                return Factorization(K, structure), structure  # type: ignore[arg-type]
-            return _Pinned(PinnedInverse(K, chain.null, structure)), structure  # type: ignore[arg-type]
+            return make(structure), structure
         except SingularSystemError:
             if structure == structures[-1]:
                 raise

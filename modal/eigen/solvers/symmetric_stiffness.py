@@ -17,9 +17,10 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError, SingularSystemError
-from assembly.linalg.factorization import Factorization
+from assembly.linalg.factorization import SMALL, Factorization
 from assembly.system.null_chain import NullChain, pinned_dofs
 from modal.eigen.quadratic import Quadratic
+from modal.eigen.solvers.stiffness import factorized
 from modal.types import Array
 
 BLOCK = 8  # right-hand sides at a time of the search for U, beyond its number of columns
@@ -34,11 +35,8 @@ def has_symmetric_null_space(quadratic: Quadratic, chain: NullChain | None) -> b
     """Whether the null fields of a chain are those of S too, and so the left ones; or no chain."""
     if chain is None or quadratic.symmetric_stiffness:
         return True
-    V, S = chain.null, quadratic.stiffness_parts.symmetric
-    if S is None:
-        return False
-    held = np.linalg.norm(S.matrix @ V) > HELD * np.linalg.norm(abs(S.matrix) @ np.abs(V))
-    return not held
+    V, S = chain.null, quadratic.stiffness_parts[0]
+    return bool(np.linalg.norm(S @ V) <= HELD * np.linalg.norm(abs(S) @ np.abs(V))) and S.nnz > 0
 
 
 class SymmetricStiffness:
@@ -51,8 +49,7 @@ class SymmetricStiffness:
 
     def __init__(self, quadratic: Quadratic, null: Array | None = None) -> None:
         self.solves, n = 0, quadratic.n
-        symmetric = quadratic.stiffness_parts.symmetric
-        self.matrix = sp.csr_matrix((n, n)) if symmetric is None else symmetric.matrix
+        self.matrix = quadratic.stiffness_parts[0]
         self.null = np.zeros((n, 0))
         if null is not None:
             gram = null.T @ (quadratic.M @ null)
@@ -63,10 +60,12 @@ class SymmetricStiffness:
         self.Z, self.d = self.mass_null, np.zeros(self.null.shape[1])
         self.negative = np.zeros((n, 0))
         held = self._held()
-        try:
-            self.factor, self.name = Factorization(held, "spd"), "Cholesky"
-        except SingularSystemError:
-            self.factor, self.name = Factorization(held, "symmetric", small=0), "LDLᵀ"
+        # Small symmetric matrices too: what counts their negative eigenvalues is MUMPS.
+        self.factor, structure = factorized(
+            lambda kind: Factorization(held, kind, small=SMALL if kind == "spd" else 0),
+            ("spd", "symmetric"),
+        )
+        self.name = "Cholesky" if structure == "spd" else "LDLᵀ"
         try:
             if self.null.shape[1]:
                 self.d = np.full(len(self.d), self._frequency_squared(quadratic))

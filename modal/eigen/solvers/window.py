@@ -1,10 +1,10 @@
-"""The modes nearest a target away from zero, with a proof that none nearer was left out.
+"""The modes nearest a target, with a proof that none nearer was left out.
 
-The operator T of `shift_invert` orders by |θ|, not by distance. Of all λ within a distance d of τ,
-d < b = |Im τ|, the λ at d straight below τ has the smallest |θ|, (b − d) / (d (2b − d)): it is the
-farthest, and the modulus of the Möbius map (λ − Re τ)/(λ − τ̄) is the least there. More modes are
-requested until the least |θ| obtained is below that at the distance of the k-th nearest. For a wide
-window it is cheaper to take all modes from zero up.
+About zero the operator T of `shift_invert` ranks by distance. Away from it T ranks by |θ|. Of all λ
+within a distance d of τ, d < b = |Im τ|, the λ at d straight below τ has the smallest |θ|,
+(b − d) / (d (2b − d)): it is the farthest, and the modulus of the Möbius map (λ − Re τ)/(λ − τ̄) is
+the least there. More modes are requested until the least |θ| obtained is below that at the distance
+of the k-th nearest. For a wide window it is cheaper to take all modes from zero up.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Window:
     ) -> None:
         self.target, self.engine, self.method = target, engine, method
         shifted = ShiftInvert(quadratic, chain, target * (1.0 + ASIDE))
-        self.operator = shifted
+        self.operator, self.count = shifted, 0
         self.aside = abs(shifted.tau - target)
         self.height = abs(shifted.tau.imag) or np.inf  # b; T about a real τ ranks by distance
         self.wide = WIDE
@@ -49,9 +49,14 @@ class Window:
 
         Raises ConvergenceError when all were asked for and some did not come.
         """
-        n, asked, shifted = self.operator.quadratic.n, k + k // 12 + 2, self.operator
+        n, shifted = self.operator.quadratic.n, self.operator
+        self.count = k + 1  # modes of the transposed problem that the nearest ones are among
+        if self.target == 0.0:  # T about zero ranks by distance
+            return solve_krylov(shifted, k, self.engine, self.method, seed)
+        asked = k + k // 12 + 2
         while True:
             found = solve_krylov(self.operator, asked, self.engine, self.method, seed)
+            self.count = len(found.eigenvalues)
             distance = float(np.sort(np.abs(found.eigenvalues - self.target))[:k].max())
             if found.total >= self.operator.rank or distance == 0.0:
                 return found.nearest(self.target)
@@ -90,9 +95,13 @@ class Window:
         self.operator.destroy()
         self.operator, self.wide = inverse, np.inf
 
-    def adjoint(self, count: int, seed: int = 0) -> Pairs:
-        """As many modes of the transposed problem, by the same operator and factor."""
-        return solve_krylov(self.operator.transposed(), count, self.engine, self.method, seed)
+    def adjoint(self, seed: int = 0) -> Pairs:
+        """As many modes of the transposed problem, by the same operator and factor.
+
+        Fewer where the method stops short.
+        """
+        other = self.operator.transposed()
+        return solve_krylov(other, self.count, self.engine, self.method, seed, complete=False)
 
     def destroy(self) -> None:
         self.operator.destroy()

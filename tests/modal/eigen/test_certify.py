@@ -351,4 +351,3 @@ def test_an_odd_inertia_moves_the_shift(monkeypatch: pytest.MonkeyPatch) -> None
     whole = solve_dense(quadratic, None)
     assert certified(quadratic, None, 5, 0.0, always(whole)) is whole
     assert [count % 2 for count in counts] == [1, 0]
-

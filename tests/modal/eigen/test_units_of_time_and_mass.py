@@ -91,7 +91,6 @@ def assert_same(scaled: xr.Dataset, plain: xr.Dataset, close: float = CLOSE) -> 
         assert apart.max(initial=0.0) <= 0.0, name
 
 
-
 def lopsided(n: int) -> Chain:
     return Chain(3, n, damping=0.1, lopsided=0.2)
 

@@ -16,6 +16,9 @@ import xarray as xr
 import assembly
 import modal
 from modal.maps.classes import NAMES, classes
+from studies.cli import html_report
+from studies.registry import study
+from studies.reporting.output import OutputFolder
 from studies.slider_crank.machine import model
 from tests.support.browser import browser, opened
 
@@ -459,3 +462,38 @@ def test_a_frozen_interval_of_zero_is_explained(page: Any) -> None:
         " q.values[0] = 0; e.choose(0, 0); }"
     )
     assert values(page)["frozen interval"].endswith("of this instant do not stand for the motion")
+
+
+def test_a_map_says_whose_growth_rate_it_shows(
+    running: Any, page: Any, grid: tuple[assembly.Body, xr.Dataset], tmp_path: Path
+) -> None:
+    """Frozen states have rates of the instant, a Hill chart those of the motion."""
+    numbers = ".fm-quantity option"
+    open_view(page, MAP)
+    assert "growth rate of the instant" in page.locator(numbers).all_text_contents()
+
+    def oscillator(speed_rpm: float, drive: float) -> Any:
+        return lambda t: np.array([[0.0, 1.0], [-speed_rpm - drive * np.cos(2.0 * t), -0.1]])
+
+    chart = modal.hill_chart(oscillator, np.pi, speed_rpm=[0.5, 1.0], drive=[0.0, 0.5])
+    path = modal.write_explorer(tmp_path / "chart.html", [modal.explorer_view(chart)])
+    with opened(running, path, **STILL) as other:
+        other.wait_for_selector(".fm-values dd")
+        texts = other.locator(numbers).all_text_contents()
+        assert "growth rate of the motion" in texts and other.faults == []
+        assert not any("instant" in text for text in texts)
+
+
+@pytest.mark.parametrize(("width", "unfolded"), [(390, False), (1200, True)])
+def test_a_report_folds_its_provenance_on_a_phone(
+    running: Any, tmp_path: Path, width: int, unfolded: bool
+) -> None:
+    out = OutputFolder(tmp_path / "out", "bar")
+    dataset = xr.Dataset(attrs={"package": "frozen-motion"})
+    html_report.write(out, study("rotating-bar"), {}, dataset, "numbers")
+    viewport = {"width": width, "height": 800}
+    with opened(running, out.path / "report.html", viewport=viewport) as shown:
+        row = shown.locator(".provenance td", has_text="frozen-motion").first
+        assert row.is_visible() == unfolded
+        shown.locator(".provenance summary").click()
+        assert row.is_visible() != unfolded and shown.faults == []

@@ -153,7 +153,7 @@ def test_responses_are_drawn_as_they_are(rotor: assembly.Rotor) -> None:
     orbit, start = modal.plot.orbit(found, 2, speeds[7] + 0.1)
     assert start.get_xdata()[0] == q[7, 0].real and start.get_ydata()[0] == q[7, 1].real
     assert np.max(orbit.get_xdata()) <= np.abs(q[7, 0]) * (1 + 1e-12)
-    with pytest.raises(InputError, match="no probe '3 uy'"):
+    with pytest.raises(InputError, match="no probes uy and uz of node 3"):
         modal.plot.orbit(found, 3, 10.0)
 
 
@@ -161,7 +161,7 @@ def test_a_waterfall_is_over_frequency_and_the_parameter(rotor: assembly.Rotor) 
     found = modal.frequency_response(
         rotor, np.linspace(1.0, 90.0, 7), {(2, "uy"): 1.0}, over={"omega": [0.0, 100.0, 300.0]}
     )
-    mesh = modal.plot.waterfall(found, "2 uy")
+    mesh = modal.plot.waterfall(found, ("rotor", 2, "uy"))
     np.testing.assert_array_equal(
         np.ravel(mesh.get_array()), np.abs(found["displacement"].values[:, :, 0]).ravel()
     )
@@ -318,3 +318,27 @@ def test_nothing_is_drawn_in_the_colour_of_the_ground(style: str, tracks: xr.Dat
         shades = [line.get_color() for line in ax.get_lines()] + [t.get_color() for t in ax.texts]
         contrast = [np.abs(np.subtract(to_rgb(shade), ground)).max() for shade in shades]
         assert min(contrast) > 0.3
+
+
+def test_labels_are_placed_in_the_size_that_is_drawn() -> None:
+    """Small axes, below them another: each speed is nearest to its own point, and none overlap."""
+    shaft = assembly.beam(0.5, assembly.rectangle(0.034, 0.03), assembly.steel, 3, clamped="start")
+    speeds = np.linspace(0.0, 1000.0, 21)
+    tracks = modal.track(shaft.with_damping(b=2e-6), omega=speeds, axis=(1, 0, 0), k=4)
+    with plt.style.context({"figure.constrained_layout.use": True}):
+        fig, (ax, other) = plt.subplots(2, 1, figsize=(3.4, 6.4))
+        modal.plot.campbell(tracks, ax)
+        other.set_title("two\nlines")
+        for size in ((3.4, 6.4), (8.0, 5.0)):
+            fig.set_size_inches(size)
+            fig.canvas.draw()
+            labels = [t for t in ax.texts if t.get_text().isdigit() and len(t.get_text()) > 2]
+            boxes = [label.get_window_extent() for label in labels]
+            points = np.array([ax.transData.transform(label.xy) for label in labels])  # type: ignore[attr-defined]
+            assert len(labels) >= 3
+            for n, box in enumerate(boxes):
+                assert not any(box.overlaps(later) for later in boxes[n + 1 :])
+                centre = np.array([0.5 * (box.x0 + box.x1), 0.5 * (box.y0 + box.y1)])
+                half = 0.5 * np.array([box.width, box.height])
+                away = np.hypot(*np.maximum(np.abs(points - centre) - half, 0.0).T)
+                assert away[n] <= away.min() + 1.0

@@ -275,7 +275,7 @@ def test_dataset_has_its_schema() -> None:
     system = blade(0.0)
     response = integrate(system, (0.0, 1e-4), step=1e-5, probes=[(20, "uy"), (10, "uz")])
     assert response.displacement.dims == ("time", "probe")
-    assert list(response.probe.values) == ["node 20 uy", "node 10 uz"]
+    assert list(response.probe.values) == ["beam 20 uy", "beam 10 uz"]
     for name in ("displacement", "velocity", "energy", "energy_defect", "time"):
         assert {"units", "long_name"} <= set(response[name].attrs)
     assert {"solver", "package_version", "date", "order"} <= set(response.attrs)
