@@ -30,7 +30,8 @@ def judged(system: FrozenSystem, k: int, points: int) -> Verdict:
     if result is not None and len(result.eigenvalues):
         found = judge(result.eigenvalues[:k], result.bounds[:k])
     else:
-        found = judge(*full_modes(system, k))
+        exact = full_modes(system, k)
+        found = judge(exact.eigenvalues, exact.error_bound)
     return found if result is None or found.unstable_modes else _extended(found, result)
 
 

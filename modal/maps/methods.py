@@ -267,8 +267,7 @@ class BodyMethod(ReducedMethod):
     def located(self, tile: Slices) -> tuple[Coefficients, Mask]:
         assert self.space is not None
         at, known = self.coefficients(tile)[1], len(self.space.projected.matrices)
-        M, C, K = (table[:, :known] for table in (at.mass, at.damping, at.stiffness))
-        return Coefficients(M, C, K, at.rate), self.space.covers(at)
+        return Coefficients(at.table[:, :, :known], at.rate), self.space.covers(at)
 
     def proved(self, space: ProvingSpace, points: Coefficients) -> Proved:
         found, proof = space.proved(points)

@@ -204,7 +204,7 @@ class MotionProbe:
 
 def _tables(at: Coefficients) -> Array:
     """(P, role, J)."""
-    return np.stack([at.mass, at.damping, at.stiffness], axis=1)
+    return at.table.swapaxes(0, 1)
 
 
 def _filled(values: Array, pattern: Array) -> Array:

@@ -62,39 +62,47 @@ class Term:
 
 @dataclass(frozen=True)
 class Coefficients:
-    """The multipliers of every operator at P points: mass, damping, stiffness, each (P, J).
+    """The multipliers of every operator at P points.
 
-    rate (P,): of the frame, rad/s; None where it is not known.
+    table (3, P, J): of the mass, the damping and the stiffness. rate (P,): of the frame, rad/s;
+    None where it is not known.
     """
 
-    mass: Array
-    damping: Array
-    stiffness: Array
+    table: Array
     rate: Array | None = None
 
+    @property
+    def mass(self) -> Array:
+        """(P, J)."""
+        return np.asarray(self.table[0])
+
+    @property
+    def damping(self) -> Array:
+        """(P, J)."""
+        return np.asarray(self.table[1])
+
+    @property
+    def stiffness(self) -> Array:
+        """(P, J)."""
+        return np.asarray(self.table[2])
+
     def __len__(self) -> int:
-        return len(self.mass)
+        return int(self.table.shape[1])
 
     def take(self, index: Any) -> Coefficients:
-        rate = None if self.rate is None else self.rate[index]
-        return Coefficients(self.mass[index], self.damping[index], self.stiffness[index], rate)
+        """Some of the points."""
+        return Coefficients(self.table[:, index], None if self.rate is None else self.rate[index])
 
     @classmethod
     def joined(cls, parts: Sequence[Coefficients]) -> Coefficients:
         """The points of several tables; their rates are not known."""
-        count = max(part.mass.shape[1] for part in parts)
-        wide = [part.padded(count) for part in parts]
-        names = ("mass", "damping", "stiffness")
-        return cls(*(np.concatenate([getattr(part, name) for part in wide]) for name in names))
+        count = max(part.table.shape[2] for part in parts)
+        return cls(np.concatenate([part.padded(count).table for part in parts], axis=1))
 
     def padded(self, count: int) -> Coefficients:
         """With zero columns up to `count` operators: later ones do not act at earlier points."""
-        missing = count - self.mass.shape[1]
-        if missing == 0:
-            return self
-        parts = (self.mass, self.damping, self.stiffness)
-        M, C, K = (np.pad(part, ((0, 0), (0, missing))) for part in parts)
-        return Coefficients(M, C, K, self.rate)
+        missing = count - self.table.shape[2]
+        return Coefficients(np.pad(self.table, ((0, 0), (0, 0), (0, missing))), self.rate)
 
 
 class AffineFamily:
@@ -154,9 +162,8 @@ class AffineFamily:
             self.register(system)
             rows.append([self.row(system, names) for names in ROLES])
             rates.append(frame_rate(system))
-        count = len(self.terms)
-        M, C, K = (multipliers(role, count) for role in zip(*rows, strict=True))
-        return Coefficients(M, C, K, np.array(rates))
+        table = [multipliers(role, len(self.terms)) for role in zip(*rows, strict=True)]
+        return Coefficients(np.array(table), np.array(rates))
 
     def extended(self, points: Sequence[Point]) -> tuple[AffineFamily, Coefficients]:
         """The multipliers at the points, and the family with the operators that are new there.
@@ -185,15 +192,7 @@ class AffineFamily:
 
     def symmetric_part(self, weights: Array) -> sp.csr_matrix:
         """The symmetric part of Σ_j w_j A_j, formed."""
-        kept = [j for j, term in enumerate(self.terms) if term.symmetry != -1 and weights[j] != 0.0]
-        plain = [j for j in kept if self.terms[j].symmetry == 1]
-        total = Combination.of(
-            self.n, [weights[j] for j in plain], [self.terms[j].operator for j in plain]
-        ).tocsr()
-        for j in kept:
-            if self.terms[j].symmetry == 0:
-                total = total + weights[j] * self.terms[j].symmetric_part()
-        return within_range(sp.csr_matrix(total), "M or K")
+        return self.symmetric_upper(weights).tocsr()
 
     def symmetric_upper(self, weights: Array) -> Symmetric:
         """The symmetric part of Σ_j w_j A_j by its upper triangle: half the memory."""
@@ -224,12 +223,9 @@ class AffineFamily:
 
     def conservative(self, at: Coefficients) -> Mask:
         """Points (P,) where M and K are made of symmetric operators and C + D of skew ones."""
-        symmetry = np.array([term.symmetry for term in self.terms])
-        count = at.mass.shape[1]
-        wrong = (at.mass != 0.0) & (symmetry[:count] != 1)
-        wrong |= (at.stiffness != 0.0) & (symmetry[:count] != 1)
-        wrong |= (at.damping != 0.0) & (symmetry[:count] != -1)
-        return np.asarray(~wrong.any(axis=1))
+        symmetry = np.array([term.symmetry for term in self.terms])[: at.table.shape[2]]
+        expected = np.array([1, -1, 1])[:, None, None]
+        return np.asarray(~((at.table != 0.0) & (symmetry != expected)).any(axis=(0, 2)))
 
 
 def multipliers(rows: Sequence[Mapping[int, float]], count: int) -> Array:

@@ -98,8 +98,8 @@ class BodyMotion(ReducedMotion):
         """The motion at times, s."""
         systems = [self._frozen(float(t)) for t in times]
         rows = ([self.space.family.row(system, names) for system in systems] for names in ROLES)
-        tables = (multipliers(row, len(self._projected.matrices)) for row in rows)
-        return BodyInstants(self._projected, Coefficients(*tables))
+        table = [multipliers(row, len(self._projected.matrices)) for row in rows]
+        return BodyInstants(self._projected, Coefficients(np.array(table)))
 
     def on_parts(self, f: Array) -> dict[str, Array]:
         """The body is its one part."""

@@ -137,8 +137,8 @@ class BodySpace(Space):
     ) -> SmallModes:
         conservative = self.family.conservative(at.at)
         translations = [at.projected.overlap.T @ motion.translations for motion in motions]
-        matrices, frequency = (at.mass, at.damping, at.stiffness), at.projected.frequency
-        return solve_points(matrices, frequency, conservative, k, self.threads, every, translations)
+        frequency, threads = at.projected.frequency, self.threads
+        return solve_points(at.matrices, frequency, conservative, k, threads, every, translations)
 
     def selected(self, at: Instants, every: bool = False) -> tuple[SmallModes, Mask]:
         """The modes that are certified, or all, and which of them the frame prescribes (P, k).
@@ -181,7 +181,7 @@ class BodySpace(Space):
             rates = [] if at.rate is None else [float(at.rate[p])]
             motion = images.prescribed(at.damping[p], at.stiffness[p], euler[p], rates)
             if motion.zeros is None:
-                M, E, K = (A[p] for A in (instants.mass, instants.damping, instants.stiffness))
+                M, E, K = instants.matrices[:, p]
                 motion = motion.counted(M, E, K, overlap.T)
             motions.append(motion)
         return motions
@@ -200,8 +200,7 @@ class BodySpace(Space):
     def covers(self, at: Coefficients) -> Mask:
         """The points (P,) that have no operators but those of the space."""
         known = len(self.projected.matrices)
-        tables = (at.mass, at.damping, at.stiffness)
-        return np.asarray(~np.any([table[:, known:].any(axis=1) for table in tables], axis=0))
+        return np.asarray(~at.table[:, :, known:].any(axis=(0, 2)))
 
     def usable(self, point: Point) -> Coefficients | None:
         """The multipliers of a point; None where it has operators of its own."""

@@ -26,7 +26,7 @@ from modal.reduction.basis import UNDERESTIMATE
 from modal.reduction.instants import Instants
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ROUND_OFF
-from modal.types import Array, Complex, Index
+from modal.types import Array, Complex
 
 AMPLIFICATION = 8.0  # largest value of 1/(1 − β) that is used
 ALIKE = 4.0  # ratio of condition numbers up to which two modes can be a defective pair
@@ -46,10 +46,6 @@ class ErrorBounds:
     round_off: Array
     right: Array
     left: Array
-
-    def points(self, index: Index) -> ErrorBounds:
-        """Those of some of the points."""
-        return ErrorBounds(*(array[index] for array in vars(self).values()))
 
 
 def error_bounds(at: Instants, modes: SmallModes) -> ErrorBounds:

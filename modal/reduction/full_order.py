@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from assembly.errors import ConvergenceError
 from modal.eigen.quadratic import from_parts
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import coupled
@@ -26,7 +25,7 @@ from modal.reduction.instants import Instants
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.residuals import roles_of_modes
-from modal.reduction.space import Space
+from modal.reduction.space import ROUNDS, Space
 from modal.types import Array, Complex, Index, Mask
 
 PROBE, PROBE_STEPS = 8, 2  # columns and steps of the random Krylov space
@@ -34,7 +33,6 @@ GUARD = 1  # Ritz pairs beyond those wanted that have to be settled too
 SETTLED = 1e-3  # relative residual, in the energy norm, of a guard that may lie inside the window
 SHARPER = 1e-2  # of the tolerance: error bounds asked for
 AMPLIFICATION = 2.0  # of a residual on the complement of V, where |λ|² is at most half of K_ref
-ROUNDS = 20
 
 
 @dataclass(frozen=True)
@@ -70,12 +68,14 @@ def random_shapes(basis: ReducedBasis, seed: int = 29) -> Array:
     return np.hstack(blocks[1:])
 
 
-def full_order_modes(space: Space, point: Any, k: int, random: Mapping[str, Array]) -> FullModes:
+def full_order_modes(
+    space: Space, point: Any, k: int, random: Mapping[str, Array]
+) -> FullModes | None:
     """The k lowest modes of a point with nothing free to move.
 
     space: a copy without sketches, which grows. random: `random_shapes` of every part. Bounds are
-    at most SHARPER × tolerance × max(|λ|, floor) or round-off. Raises ConvergenceError when some
-    pair does not get there.
+    at most SHARPER × tolerance × max(|λ|, floor) or round-off. None where some pair does not get
+    there: the point is too far from the reference.
     """
     for name, part in space.parts.items():
         part.include(random[name])
@@ -115,7 +115,7 @@ def full_order_modes(space: Space, point: Any, k: int, random: Mapping[str, Arra
         )
         if not added:
             break
-    raise ConvergenceError(f"refinement: {settled.sum()} of {len(settled)} modes settled", None)
+    return None
 
 
 def _outside(lam: Complex, residual: Array, k: int) -> Mask:
@@ -151,8 +151,7 @@ def _residuals(
     for name, part in parts.items():
         roles = instants.roles(name, *motion, transposed)
         at = instants.coefficients[name]
-        tables = (at.mass, at.damping, at.stiffness)
-        blocks = sum(c[0][:, None, None] * x[0] for c, x in zip(tables, roles, strict=True))
+        blocks = sum(c[0][:, None, None] * x[0] for c, x in zip(at.table, roles, strict=True))
         wide = part.rotation @ np.concatenate([blocks.real, blocks.imag], axis=2)
         residual = part.free(combined(part.terms, part.V, wide, transposed))
         steps[name] = part.solve(residual)

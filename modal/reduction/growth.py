@@ -73,10 +73,9 @@ def _collect(
         scale = np.sqrt(ratio[points, index] / np.maximum(square, np.finfo(float).tiny))
         for name, sketch in sketches.items():
             at = here.coefficients[name]
-            tables = (at.mass, at.damping, at.stiffness)
             coordinates = scale * sum(
                 table.T[:, None, :] * x[..., 0].T
-                for table, x in zip(tables, roles[name], strict=True)
+                for table, x in zip(at.table, roles[name], strict=True)
             )
             wide = np.concatenate([coordinates.real, coordinates.imag], axis=2)
             sides[name].append((transposed, in_parts(sketch * scale), wide))

@@ -21,11 +21,24 @@ from modal.types import Array, Complex, Index
 
 
 class SmallMatrices(ABC):
-    """The matrices (P, r, r) of P points on r coordinates."""
+    """P points on r coordinates."""
 
-    mass: Array
-    damping: Array
-    stiffness: Array
+    matrices: Array  # (3, P, r, r): M, C + D and all stiffness
+
+    @property
+    def mass(self) -> Array:
+        """M, (P, r, r)."""
+        return np.asarray(self.matrices[0])
+
+    @property
+    def damping(self) -> Array:
+        """C + D."""
+        return np.asarray(self.matrices[1])
+
+    @property
+    def stiffness(self) -> Array:
+        """All stiffness."""
+        return np.asarray(self.matrices[2])
 
     @cached_property
     def floor(self) -> float:
@@ -40,7 +53,7 @@ class SmallMatrices(ABC):
         """Some of the points."""
 
     def __len__(self) -> int:
-        return len(self.mass)
+        return int(self.matrices.shape[1])
 
 
 class Instants(SmallMatrices):
@@ -137,23 +150,11 @@ class BodyInstants(Instants):
         return np.inf if self.projected.complete else self.projected.resolved
 
     @cached_property
-    def mass(self) -> Array:  # type: ignore[override]
-        """M."""
-        return self._combined(self.at.mass)
-
-    @cached_property
-    def damping(self) -> Array:  # type: ignore[override]
-        """C + D."""
-        return self._combined(self.at.damping)
-
-    @cached_property
-    def stiffness(self) -> Array:  # type: ignore[override]
-        """All stiffness."""
-        return self._combined(self.at.stiffness)
-
-    def _combined(self, part: Array) -> Array:
+    def matrices(self) -> Array:  # type: ignore[override]
+        """Combinations of the projected operators."""
         J, r, _ = self.projected.matrices.shape
-        return (part @ self.projected.matrices.reshape(J, r * r)).reshape(-1, r, r)
+        flat = self.at.table.reshape(-1, J) @ self.projected.matrices.reshape(J, r * r)
+        return np.asarray(flat.reshape(3, -1, r, r))
 
     def __len__(self) -> int:
         return len(self.at)

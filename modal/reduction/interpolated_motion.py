@@ -132,14 +132,14 @@ class InterpolatedMotion:
         """M, C + D and all stiffness on the entries of the pattern, (3, entries)."""
         return self.on_entries(("M",), DAMPING_PARTS, STIFFNESS_PARTS)
 
-    def matrices(self, times: Array) -> tuple[Array, Array, Array]:
-        """M, C + D and all stiffness at times (P,), each (P, n, n)."""
+    def matrices(self, times: Array) -> Array:
+        """M, C + D and all stiffness at times (P,), (3, P, n, n)."""
         values, pattern = self._sums.many(times), self.pattern
         n = pattern.shape[0]
         rows = np.repeat(np.arange(n), np.diff(pattern.indptr))
         out = np.zeros((3, len(values), n, n))
         out[:, :, rows, pattern.indices] = values.swapaxes(0, 1)
-        return out[0], out[1], out[2]
+        return out
 
     def projected(self, V: Array) -> ProjectedMotion:
         """M, C + D and all stiffness on a space V (n, r), as functions of time.
@@ -165,10 +165,9 @@ class ProjectedMotion:
     def __init__(self, interpolant: Interpolant) -> None:
         self.interpolant = interpolant
 
-    def __call__(self, times: Array) -> tuple[Array, Array, Array]:
-        """M, C + D and K at times (P,), each (P, r, r)."""
-        found = self.interpolant.many(times)
-        return found[:, 0], found[:, 1], found[:, 2]
+    def __call__(self, times: Array) -> Array:
+        """M, C + D and K at times (P,), (3, P, r, r)."""
+        return self.interpolant.many(times).swapaxes(0, 1)
 
     def derivative(self) -> ProjectedMotion:
         """The rates dM/dt, d(C + D)/dt and dK/dt."""

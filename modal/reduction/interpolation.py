@@ -21,11 +21,10 @@ FIRST_SAMPLES = 32
 MOST_SAMPLES = 512
 TAIL = 0.25  # of the coefficients, the highest, which must be negligible
 NEGLIGIBLE = 1e-12  # of an entry's size over the span
-NOISE = 1e-10  # of an entry's size: largest level at which coefficients may stop falling …
+NOISE = 1e-10  # of an entry's size: largest error, there and where coefficients stop falling …
 FLAT = 0.1  # … where "stopped" means that the last part is this share of the part before it
 ROUND_OFF = 1e-3  # of the largest entry of a row: smaller entries are differences of larger terms
 CHECKS = 7  # places of the span, on no grid of samples, where polynomial and A are compared
-TOLERATED = 1e-10  # of an entry's size, there
 
 
 @dataclass(frozen=True)
@@ -213,4 +212,4 @@ def _checked(
     times = span[0] + (span[1] - span[0]) * (np.arange(1, CHECKS + 1) * golden % 1.0)
     exact = A(times)
     deviation = float((np.abs(found.many(times) - exact) / scale).max(initial=0.0))
-    return replace(found, deviation=deviation) if deviation <= TOLERATED else None
+    return replace(found, deviation=deviation) if deviation <= NOISE else None

@@ -61,9 +61,9 @@ class LinkBasis(ReducedBasis):
         fields = body.dofs.rigid_fields()
         fields = fields[:, np.abs(fields).max(axis=0) > 0.0]
         family = AffineFamily.of_operators(list(operators.values()), fields, body.dofs)
-        rows = [np.zeros((1, len(operators))) for _ in range(3)]
-        rows[0][0, self.numbers["M", 0]] = rows[2][0, self.numbers["K", 0]] = 1.0
-        reference = ReferenceOperator(family, Coefficients(*rows))
+        table = np.zeros((3, 1, len(operators)))
+        table[0, 0, self.numbers["M", 0]] = table[2, 0, self.numbers["K", 0]] = 1.0
+        reference = ReferenceOperator(family, Coefficients(table))
         count = min(MODES + fields.shape[1], body.size)
         sketches = Sketches(reference)
         super().__init__(family, reference, reference.start(count), sketches)

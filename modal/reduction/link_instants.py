@@ -19,6 +19,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,11 @@ class Options:
     def prestress(self) -> Prestress:
         """The argument of `freeze`."""
         return "linear" if self.stressed else None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All of them, by name."""
+        return dict(transport=self.transport, prestress=self.prestress, driven=self.driven)
 
 
 @dataclass(frozen=True)
@@ -102,11 +108,9 @@ class LinkInstants(Instants):
         options: Options,
     ) -> None:
         self.mechanism, self.bases, self.times, self.options = mechanism, bases, times, options
-        series: FrozenSeries = mechanism.freeze_many(
-            times, options.transport, options.prestress, options.driven
-        )
+        series: FrozenSeries = mechanism.freeze_many(times, **options.arguments)
         self.free = series.rigid[0].shape[1] > 0
-        self.mass, self.damping, self.stiffness = series.mass, series.damping, series.stiffness
+        self.matrices = np.stack([series.mass, series.damping, series.stiffness])
 
     @classmethod
     def at(
@@ -127,8 +131,8 @@ class LinkInstants(Instants):
         order = np.argsort(np.concatenate(groups))
         other = copy.copy(parts[0])
         other.free = any(part.free for part in parts)
-        for name in ("times", "mass", "damping", "stiffness"):
-            setattr(other, name, np.concatenate([getattr(part, name) for part in parts])[order])
+        other.times = np.concatenate([part.times for part in parts])[order]
+        other.matrices = np.concatenate([part.matrices for part in parts], axis=1)[:, order]
         other.jets = {
             name: np.concatenate([part.jets[name] for part in parts], axis=1)[:, order]
             for name in bases
@@ -142,8 +146,7 @@ class LinkInstants(Instants):
     def taken(self, index: Index) -> LinkInstants:
         """Some of the instants."""
         other = copy.copy(self)
-        for name in ("times", "mass", "damping", "stiffness"):
-            setattr(other, name, getattr(self, name)[index])
+        other.times, other.matrices = self.times[index], self.matrices[:, index]
         other.jets = {name: jet[:, index] for name, jet in self.jets.items()}
         other.coefficients = {name: at.take(index) for name, at in self.coefficients.items()}
         return other
@@ -211,7 +214,7 @@ class LinkInstants(Instants):
             ones = np.ones((len(self.times), 1))
             state = (now.state.twist[:, number], now.coefficients[:, number])
             numbers = np.hstack([ones, *state, now.loading[:, number], *loads])
-            tables = [np.zeros((len(self.times), len(basis.family.terms))) for _ in range(3)]
+            tables = np.zeros((3, len(self.times), len(basis.family.terms)))
             units = tuple(range(12))
             for term in body_terms(body, np.zeros((0, 0)), self.options.stressed, units):
                 if isinstance(term.matrix, SmallOperator):
@@ -220,7 +223,7 @@ class LinkInstants(Instants):
             for (point, axis), number in basis.rotations.items() if self.options.stressed else ():
                 unit = (topology.units == (point, axis + 3)).all(axis=1)
                 tables[2][:, number] = -self._reactions[:, unit].sum(axis=1)
-            out[name] = Coefficients(*tables)
+            out[name] = Coefficients(tables)
         return out
 
     @cached_property

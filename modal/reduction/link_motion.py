@@ -55,10 +55,7 @@ class LinkMotion(ReducedMotion):
 
     def freeze_many(self, times: ArrayLike) -> FrozenSeries:
         """Those of several times."""
-        options = self.space.options
-        return self.mechanism.freeze_many(
-            times, options.transport, options.prestress, options.driven
-        )
+        return self.mechanism.freeze_many(times, **self.space.options.arguments)
 
     def lift(self, q: Inexact) -> Inexact:
         """DOFs (N, ...) of the full mechanism."""

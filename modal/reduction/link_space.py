@@ -191,7 +191,7 @@ class LinkSpace(Space):
 
     def lowest(self, at: Instants, k: int) -> SmallModes:
         """The lowest modes of every point."""
-        return solve_matrices(at.mass, at.damping, at.stiffness, k)
+        return solve_matrices(at.matrices, k)
 
     def _with(self, parts: Mapping[str, ReducedBasis]) -> Self:
         other = super()._with(parts)

@@ -87,7 +87,7 @@ class SmallModes:
 
 
 def solve_points(
-    matrices: Sequence[Array],
+    matrices: Array,
     frequency: Array,
     conservative: Mask,
     k: int,
@@ -97,16 +97,17 @@ def solve_points(
 ) -> SmallModes:
     """The k eigenpairs of smallest |λ| of P problems; every: all, where not exact.
 
-    matrices: M, E and K (P, r, r), in coordinates in which M is about I and K about Ω², frequency
-    (r,). conservative (P,): M and K are symmetric and E is skew. prescribed: of every point,
+    matrices (3, P, r, r): M, E and K where M is about I and K about Ω², frequency (r,).
+    conservative (P,): M and K are symmetric and E is skew. prescribed: of every point,
     orthonormal columns (r, t) that decouple, whose modes are left out.
     """
     starts = range(0, len(conservative), BATCH)
 
     def batch(start: int) -> SmallModes:
         index = slice(start, start + BATCH)
-        M, E, K = (A[index] for A in matrices)
-        return _solve_batch(M, E, K, frequency, conservative[index], k, every, prescribed[index])
+        return _solve_batch(
+            matrices[:, index], frequency, conservative[index], k, every, prescribed[index]
+        )
 
     if threads > 1 and len(starts) > 1:
         with ThreadPoolExecutor(threads) as pool:
@@ -115,9 +116,10 @@ def solve_points(
 
 
 def _solve_batch(
-    M: Array, E: Array, K: Array, frequency: Array, conservative: Mask, k: int, every: bool,
+    matrices: Array, frequency: Array, conservative: Mask, k: int, every: bool,
     prescribed: Sequence[Array],
 ) -> SmallModes:  # fmt: skip
+    M, E, K = matrices
     r = len(frequency)
     N = None if np.abs(M - np.eye(r)).max() < 1e-12 else np.linalg.cholesky(M)
     if N is not None:
@@ -169,15 +171,18 @@ def _structured(
     return SmallModes.joined([found for found in out if found is not None])
 
 
-def solve_matrices(M: Array, E: Array, K: Array, k: int) -> SmallModes:
-    """The k eigenpairs of smallest |λ| of P problems (P, r, r) of their own, of any structure.
+def solve_matrices(matrices: Array, k: int) -> SmallModes:
+    """The k eigenpairs of smallest |λ| of P problems (3, P, r, r) of their own, of any structure.
 
     Solved in the coordinates in which M is I and the symmetric part of K diagonal at the first.
     """
-    squares, Z = la.eigh(0.5 * (K[0] + K[0].T), M[0])
-    matrices = [Z.T @ A @ Z for A in (M, E, K)]
-    conservative = np.zeros(len(M), dtype=bool)
-    return solve_points(matrices, coordinate_frequencies(squares), conservative, k).lifted(Z)
+    M, _, K = matrices[:, 0]
+    squares, Z = la.eigh(0.5 * (K + K.T), M)
+    frequency, conservative = (
+        coordinate_frequencies(squares),
+        np.zeros(len(matrices[0]), dtype=bool),
+    )
+    return solve_points(Z.T @ matrices @ Z, frequency, conservative, k).lifted(Z)
 
 
 def coordinate_frequencies(squares: Array) -> Array:

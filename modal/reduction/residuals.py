@@ -32,7 +32,7 @@ def sketched(sketches: Array, at: Coefficients, roles: Roles) -> Inexact:
     J, two, p, r = sketches.shape
     flat = sketches.reshape(J, -1)
     out = np.zeros((len(at), two * p, roles[0].shape[2]), dtype=np.result_type(*roles))
-    for part, vectors in zip((at.mass, at.damping, at.stiffness), roles, strict=True):
+    for part, vectors in zip(at.table, roles, strict=True):
         if np.any(part):
             out += (part @ flat).reshape(-1, two * p, r) @ vectors
     return out.reshape(len(at), two, p, -1)

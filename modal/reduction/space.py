@@ -56,15 +56,6 @@ class CertifiedModes:
     bounds: ErrorBounds
     prescribed: Mask
 
-    def points(self, index: Index) -> CertifiedModes:
-        """Those of some of the points."""
-        return CertifiedModes(
-            self.instants.taken(index),
-            self.modes.points(index),
-            self.bounds.points(index),
-            self.prescribed[index],
-        )
-
     def counted(self, point: int, k: int) -> tuple[Complex, Array]:
         """The first k eigenvalues of a point that are not prescribed, and their error bounds."""
         there = ~self.prescribed[point] & np.isfinite(self.modes.eigenvalues[point])

@@ -11,19 +11,19 @@ from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
 from modal.reduction.affine import Point
-from modal.reduction.full_order import full_order_modes, random_shapes
+from modal.reduction.full_order import FullModes, full_order_modes, random_shapes
 from modal.reduction.space import Space
 from modal.types import Array, Complex
 
 
-def full_modes(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
+def full_modes(system: FrozenSystem, k: int) -> FullModes:
     """The k lowest eigenvalues of an instant that count, and their error bounds, from a full solve.
 
     Those that the kinematics of the frame prescribe do not count.
     """
     modes = solve(system, k=min(k + 2 * system.rigid.shape[1], 2 * system.n))
     counted = np.flatnonzero(np.asarray(modes.kind) != "prescribed")[:k]
-    return modes.eigenvalues[counted], modes.error_bound[counted]
+    return FullModes(modes.eigenvalues[counted], modes.error_bound[counted])
 
 
 def spot_check(space: Space, points: Sequence[Point], wanted: int, k: int | None = None) -> int:
@@ -52,40 +52,30 @@ def spot_check(space: Space, points: Sequence[Point], wanted: int, k: int | None
             full = None
             if space.represents(system, at):
                 random = random or {n: random_shapes(part) for n, part in space.parts.items()}
-                full = _full_order(space, at, count, random)
-            exact, exact_bound = full or full_modes(system, count)
+                full = full_order_modes(space.without_sketches(), at, count, random)
+            exact = full_modes(system, count) if full is None else full
         except (SingularSystemError, ConvergenceError, AccuracyError):
             continue
         where = ", ".join(f"{name} = {value}" for name, value in point.items())
         floor = found.instants.floor * space.tolerance
-        _check_same(found.counted(0, space.wanted), (exact, exact_bound), count, floor, where)
+        _check_same(found.counted(0, space.wanted), exact, count, floor, where)
         compared += 1
     return compared
 
 
-def _full_order(
-    space: Space, at: object, k: int, random: dict[str, Array]
-) -> tuple[Complex, Array] | None:
-    """From the factorization of the space; None where a point is too far from its reference."""
-    try:
-        full = full_order_modes(space.without_sketches(), at, k, random)
-    except ConvergenceError:
-        return None
-    return full.eigenvalues, full.error_bound
-
-
 def _check_same(
-    reduced: tuple[Complex, Array], full: tuple[Complex, Array], k: int, floor: float, where: str
+    reduced: tuple[Complex, Array], full: FullModes, k: int, floor: float, where: str
 ) -> None:
     """Raise AccuracyError where eigenvalues and their bounds exclude one another."""
-    missing = unmatched(*reduced, *full, floor)
+    exact, exact_bound = full.eigenvalues, full.error_bound
+    missing = unmatched(*reduced, exact, exact_bound, floor)
     if missing is not None:
         raise AccuracyError(
             f"reduced basis: at {where} λ = {missing:.8g} rad/s of the full problem is not "
             "within the error bound of any reduced eigenvalue"
         )
     values, bound = reduced
-    invented = unmatched(*full, values[:k], bound[:k], floor)
+    invented = unmatched(exact, exact_bound, values[:k], bound[:k], floor)
     if invented is not None:
         raise AccuracyError(
             f"reduced basis: at {where} no eigenvalue of the full problem is within the error "

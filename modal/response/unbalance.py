@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.arguments import real_array
 from assembly.bodies.rotors import Rotor
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
@@ -101,11 +102,8 @@ def unbalance_response(
 
 def _node(rotor: Rotor, entry: Unbalance) -> int:
     """The node at the position of an unbalance."""
-    try:
-        values = np.asarray(entry, dtype=float)
-    except (TypeError, ValueError):
-        values = np.zeros(0)
-    if values.shape != (3,) or not np.all(np.isfinite(values)):
+    values = real_array(entry)
+    if values is None or values.shape != (3,) or not np.all(np.isfinite(values)):
         raise InputError(f"unbalances: expected (position m, kg·m, phase rad), got {entry!r}")
     x = rotor.body.dofs.coordinates[:, 0]
     node = int(np.abs(x - values[0]).argmin())

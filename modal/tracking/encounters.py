@@ -22,7 +22,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.errors import FrozenMotionError
 from modal.data.growth import grows
 from modal.tracking.matching import CLUSTER, Match, Overlap, align
 from modal.tracking.snapshot import Snapshot
@@ -130,7 +129,7 @@ def examine(
     overlap: Overlap,
     first: int,
     second: int,
-    solve: Callable[[float], Snapshot],
+    solve: Callable[[float], Snapshot | None],
     tolerance: float,
 ) -> Encounter | None:
     """The meeting of two modes between a and b; None where a third mode takes part in it.
@@ -170,7 +169,8 @@ def examine(
     for _ in range(ROUNDS):
         centre = float(np.clip(centre, low + width, high - width))
         samples = [
-            _sampled(a, b, match, pair, solve, s) for s in (centre - width, centre, centre + width)
+            _difference(a, b, match, pair, solve(s))
+            for s in (centre - width, centre, centre + width)
         ]
         if any(sample is None for sample in samples):
             return None
@@ -191,7 +191,7 @@ def examine(
     centre = float(np.clip(centre, low, high))
     gap, kind = _verdict(roots, gap, tolerance * size)
     if kind != "crossing":
-        least = _sampled(a, b, match, pair, solve, centre)
+        least = _difference(a, b, match, pair, solve(centre))
         if least is None or not _agrees(least[0], gap, kind):
             return None
         if kind == "locked" and pair.growing == (least[1], least[1]):
@@ -226,28 +226,14 @@ def _cross_mac(match: Match, overlap: Overlap, i: int, j: int) -> float:
     return float(table[i, match.target[j]])
 
 
-def _sampled(
-    a: Snapshot,
-    b: Snapshot,
-    match: Match,
-    pair: _Pair,
-    solve: Callable[[float], Snapshot],
-    at: float,
-) -> tuple[complex, int] | None:
-    """The difference of the pair at an extra instant and how many of it grow there, None if unclear
-    or without modes there."""
-    try:
-        return _difference(a, b, match, pair, solve(at))
-    except FrozenMotionError:  # a defective instant: other steps go round it
-        return None
-
-
 def _difference(
-    a: Snapshot, b: Snapshot, match: Match, pair: _Pair, middle: Snapshot
+    a: Snapshot, b: Snapshot, match: Match, pair: _Pair, middle: Snapshot | None
 ) -> tuple[complex, int] | None:
     """λ_p − λ_q, of either sign, of the two modes between a and b that span what the pair spans,
-    and how many of the two grow; None if unclear.
+    and how many of the two grow; None if unclear, or if the extra instant has no modes.
     """
+    if middle is None:
+        return None
     middle = align(middle, a)
     ahead, back = Overlap.between(a, middle), Overlap.between(middle, b)
     members = [pair.i, pair.j]

@@ -115,8 +115,7 @@ class Follower:
         match = assign(a, b, overlap, predicted)
         heeded = watched & ~overlap.merging if left <= rules.halvings - FUTILE else watched
         if left > 0 and _doubtful(a, b, match, predicted, heeded, rules).any():
-            middle = self._between(a, b, HALVES)
-            return self._through(a, middle, b, slope, watched, left - 1, search)
+            return self._halved(a, b, slope, watched, left, search)
         match = replace(match, target=np.where(match.mac >= rules.least_mac, match.target, -1))
         met = []
         pairs = swapped_pairs(a, b, match, watched)
@@ -124,10 +123,9 @@ class Follower:
             curve = np.arange(a.size)  # the shape each mode is on: it changes at every veering
             certainty = match.certainty.copy()
             for i, j in pairs:
-                found = examine(a, b, match, overlap, i, j, self.solve, rules.crossing)
+                found = examine(a, b, match, overlap, i, j, self._modes, rules.crossing)
                 if found is None and left > 0:
-                    middle = self._between(a, b, HALVES)
-                    return self._through(a, middle, b, slope, watched, left - 1, search)
+                    return self._halved(a, b, slope, watched, left, search)
                 if found is not None and found.kind == "locked":
                     step = self._cut(a, b, found.at, slope, watched, left, search)
                     if step is not None:
@@ -169,24 +167,29 @@ class Follower:
             return None
         search.left -= 1
         part = (at - a.at) / (b.at - a.at)
-        try:
-            middle = self._between(a, b, (part, 0.9 * part, 0.1 + 0.9 * part))
-        except FrozenMotionError:
+        middle = self._between(a, b, (part, 0.9 * part, 0.1 + 0.9 * part))
+        if middle is None:
             return None
         return self._through(a, middle, b, slope, watched, left, search)
 
-    def _between(self, a: Snapshot, b: Snapshot, parts: Iterable[float]) -> Snapshot:
-        """The modes part of the way from a to b, at the first part where they can be found (a
-        defective instant has none).
-        """
-        fault: FrozenMotionError | None = None
-        for part in parts:
-            try:
-                return self.solve(a.at + part * (b.at - a.at))
-            except FrozenMotionError as found:
-                fault = fault or found
-        assert fault is not None
-        raise fault
+    def _halved(
+        self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask, left: int, search: Search
+    ) -> Step:
+        """The modes of a at b by way of an instant in the middle, which must have modes."""
+        middle = self._between(a, b, HALVES) or self.solve(0.5 * (a.at + b.at))
+        return self._through(a, middle, b, slope, watched, left - 1, search)
+
+    def _between(self, a: Snapshot, b: Snapshot, parts: Iterable[float]) -> Snapshot | None:
+        """The modes part of the way from a to b, at the first part where they can be found."""
+        found = (self._modes(a.at + part * (b.at - a.at)) for part in parts)
+        return next((middle for middle in found if middle is not None), None)
+
+    def _modes(self, at: float) -> Snapshot | None:
+        """The modes at an extra instant; None at a defective instant, which has none."""
+        try:
+            return self.solve(at)
+        except FrozenMotionError:
+            return None
 
     def _through(
         self,

@@ -18,8 +18,6 @@ from modal.reduction.link_space import LinkFamily, LinkSpace
 from modal.tracking.sources import Freeze, SpaceSource
 from modal.types import Array
 
-BLOCK = 50  # instants that are solved together
-
 
 class LinkSource(SpaceSource):
     """Of a mechanism with large links: its matrices next to an instant come off a polynomial."""
@@ -42,19 +40,13 @@ class LinkSource(SpaceSource):
         probe = LinkProbe(self._family.first)
         return drawn_prints(lambda t: probe.system(self._freeze(t)), self._at)
 
-    def _block_size(self) -> int:
-        return BLOCK
-
     def _settle(self) -> None:
         super()._settle()
         self._reduced, options = self._space.reduced(self._mechanism), self._space.options
-        self._options: dict[str, Any] = dict(
-            transport=options.transport, prestress=options.prestress, driven=options.driven
-        )
         low, high = float(self._at.min()), float(self._at.max())
         smooth = None
         if len(self._values) == len(self._at):
-            smooth = InterpolatedMotion.of(self._reduced, low, high, True, **self._options)
+            smooth = InterpolatedMotion.of(self._reduced, low, high, True, **options.arguments)
         size = len(self._reduced.elastic(options.driven).masters)
         self._smooth = None if smooth is None else smooth.projected(np.eye(size))
 
@@ -66,6 +58,6 @@ class LinkSource(SpaceSource):
 
     def _near(self, values: Array) -> Array:
         if self._smooth is not None:
-            return np.stack(self._smooth(values), axis=1)
-        series = self._reduced.freeze_many(values, **self._options)
+            return self._smooth(values).swapaxes(0, 1)
+        series = self._reduced.freeze_many(values, **self._space.options.arguments)
         return np.stack([series.mass, series.damping, series.stiffness], axis=1)

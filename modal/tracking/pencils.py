@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from modal.types import Array, Complex
 
-Triple = tuple[Array, Array, Array]
+Triple: TypeAlias = Array | tuple[Array, Array, Array]
 
 
 def product(A: Array, X: Complex) -> Complex:
@@ -27,7 +27,7 @@ def _parts(X: Complex) -> Array:
     return np.ascontiguousarray(X, dtype=complex).view(float)
 
 
-def quadratic(matrices: Sequence[Array], lam: Complex, Q: Complex) -> Complex:
+def quadratic(matrices: Triple, lam: Complex, Q: Complex) -> Complex:
     """(λ²M + λC + K) q of each mode, (P, m, K)."""
     M, C, K = matrices
     row = lam[:, None, :]

@@ -64,8 +64,8 @@ class SmoothSource(SpaceSource):
             return [], None
         assert isinstance(at, SmoothInstants)
         first = self._space.rates(at.times)
-        value, second = (at.mass, at.damping, at.stiffness), self._space.curvatures(at.times)
-        return list(range(len(made))), Derivatives(value, first, second, first)
+        second = self._space.curvatures(at.times)
+        return list(range(len(made))), Derivatives(at.matrices, first, second, first)
 
 
 def smooth_source(sweep: Sweep, first: FrozenSystem, *arguments: Any) -> SmoothSource | None:

@@ -49,17 +49,14 @@ class SmoothInstants(SmallMatrices):
     the right vectors, and the residuals of the left ones. whole (P, n, n): the full stiffness."""
 
     times: Array
-    mass: Array
-    damping: Array
-    stiffness: Array
+    matrices: Array
     response: Complex | None = None
     dual: Complex | None = None
     whole: Array | None = None
 
     def taken(self, index: Index) -> SmoothInstants:
         """Some of the times, without residuals."""
-        M, C, K = (A[index] for A in (self.mass, self.damping, self.stiffness))
-        return SmoothInstants(self.times[index], M, C, K)
+        return SmoothInstants(self.times[index], self.matrices[:, index])
 
 
 class SmoothFamily:
@@ -119,14 +116,14 @@ class SmoothSpace(Space):
 
     def on(self, points: Array) -> SmoothInstants:  # type: ignore[override]
         """The times on the basis."""
-        return SmoothInstants(points, *self.table(points))
+        return SmoothInstants(points, np.ascontiguousarray(self.table(points)))
 
     def lowest(self, at: SmallMatrices, k: int) -> SmallModes:
         """The lowest modes of every time: |q| = 1, uᴴQ'(λ)q = 1, condition numbers of the pencil.
 
         Raises BasisError where there are fewer.
         """
-        modes = solve_matrices(at.mass, at.damping, at.stiffness, k)
+        modes = solve_matrices(at.matrices, k)
         values = modes.eigenvalues
         if np.isnan(values).any():
             raise BasisError("track: an instant has fewer modes than asked for")
@@ -134,7 +131,7 @@ class SmoothSpace(Space):
         left = modes.left
         left = left / pairing(at.mass, at.damping, values, left, right).conj()[:, None, :]
         size = np.abs(values)
-        scale = _scale((at.mass, at.damping, at.stiffness), size)
+        scale = _scale(at.matrices, size)
         condition = scale * np.linalg.norm(left, axis=1) / np.where(size > 0.0, size, 1.0)
         return replace(modes, right=right, left=left, condition=condition)
 
@@ -144,7 +141,7 @@ class SmoothSpace(Space):
         modes = self.lowest(at, self.wanted)
         values, q, u = modes.eigenvalues, self.V @ modes.right, self.V @ modes.left
         at.whole = full[2]
-        at.dual = quadratic([transposed(A) for A in full], values.conj(), u)
+        at.dual = quadratic(transposed(full), values.conj(), u)
         try:
             at.response = solved(at.whole, quadratic(full, values, q))
         except np.linalg.LinAlgError:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from modal.reduction.reduced_eigen import SmallModes
 from modal.tracking.variation import Variation
 from modal.tracking.whirl import WhirlForms
 from modal.types import Array, Complex, Mask
@@ -39,53 +40,23 @@ class ModesLike(Protocol):
     def kind(self) -> NDArray[np.str_]: ...
 
 
-@dataclass(frozen=True)
-class SmallInstant:
-    """The modes of one instant in the coordinates of a basis."""
-
-    eigenvalues: Complex
-    right: Complex
-    left: Complex
-    backward_error: Array
-    condition_number: Array
-    kind: NDArray[np.str_]
-
-
-class Pairs(Protocol):
-    """Eigenvalues (P, K), right and left vectors (P, n, K) of P instants; NaN where there is no
-    mode."""
-
-    @property
-    def eigenvalues(self) -> Complex: ...
-    @property
-    def right(self) -> Complex: ...
-    @property
-    def left(self) -> Complex: ...
-
-
 def small_snapshots(
-    at: Array, matrices: Sequence[Array], pairs: Pairs, bound: Array, condition: Array
+    at: Array, matrices: Sequence[Array], modes: SmallModes, bound: Array, condition: Array
 ) -> list[Snapshot]:
     """The snapshots of instants (P,) from their elastic modes in a basis.
 
     matrices: M and C + D, (P, n, n), on the basis. bound (P, K): of the errors of eigenvalues,
     rad/s; the backward error is defined so that condition × backward error × |λ| is it.
     """
-    lam = pairs.eigenvalues
-    size = np.abs(lam)
+    size = np.abs(modes.eigenvalues)
     error = bound / (condition * np.where(size > 0.0, size, 1.0))
     out = []
-    for n, s in enumerate(at):
-        there = np.isfinite(lam[n])
-        modes = SmallInstant(
-            lam[n, there],
-            pairs.right[n][:, there],
-            pairs.left[n][:, there],
-            error[n, there],
-            condition[n, there],
-            np.full(int(there.sum()), "elastic"),
-        )
-        out.append(Snapshot.of(float(s), matrices[0][n], matrices[1][n], modes))
+    for n, (M, C) in enumerate(zip(*matrices, strict=True)):
+        there = np.isfinite(modes.eigenvalues[n])
+        vectors = modes.right[n][:, there], modes.left[n][:, there]
+        kind = np.full(int(there.sum()), "elastic")
+        pairs = modes.eigenvalues[n, there], *vectors
+        out.append(Snapshot.of(at[n], M, C, pairs, error[n, there], condition[n, there], kind))
     return out
 
 
@@ -172,11 +143,13 @@ class Snapshot:
         return replace(self, right=right, left=left, dual=dual, inertia=inertia)
 
     @classmethod
-    def of(cls, at: float, M: Matrix, C: Matrix, modes: ModesLike) -> Snapshot:
-        """From mass M and velocity matrix C + D (n, n) and the modes of the instant, of any
-        scaling."""
-        Q, U = np.asarray(modes.right, dtype=complex), np.asarray(modes.left, dtype=complex)
-        lam = np.asarray(modes.eigenvalues, dtype=complex)
+    def of(
+        cls, at: float, M: Matrix, C: Matrix, pairs: tuple[Complex, Complex, Complex],
+        backward_error: Array, condition_number: Array, kind: NDArray[np.str_],
+    ) -> Snapshot:  # fmt: skip
+        """From mass M and velocity matrix C + D (n, n) and the modes of the instant: pairs
+        (eigenvalues, right and left vectors of any scaling)."""
+        lam, Q, U = (np.asarray(part, dtype=complex) for part in pairs)
         MQ, CQ, MU, CU = M @ Q, C @ Q, M.T @ U, C.T @ U
         square = np.abs((Q.conj() * MQ).sum(axis=0))
         size = np.sqrt(np.where(square > 0.0, square, 1.0))
@@ -198,7 +171,7 @@ class Snapshot:
             inertia=np.where(defective, MQ, 0.0) if defective.any() else None,
             mass_gram=mass_gram,
             energy_gram=np.outer(lam.conj(), lam) * mass_gram + 0.5 * (strain + strain.conj().T),
-            backward_error=np.asarray(modes.backward_error, dtype=float),
-            condition_number=np.asarray(modes.condition_number, dtype=float),
-            kind=np.asarray(modes.kind).astype(str),
+            backward_error=np.asarray(backward_error, dtype=float),
+            condition_number=np.asarray(condition_number, dtype=float),
+            kind=np.asarray(kind).astype(str),
         )

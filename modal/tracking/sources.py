@@ -83,7 +83,9 @@ class FullSource:
             parts = (getattr(modes, part, "") for part in ("backend", "method", "factorization"))
             self.description = ", ".join(str(p) for p in parts if p) or self.description
             self._named = True
-        found = Snapshot.of(at, system.M, system.damping, modes)
+        pairs = modes.eigenvalues, modes.right, modes.left
+        errors = modes.backward_error, modes.condition_number
+        found = Snapshot.of(at, system.M, system.damping, pairs, *errors, modes.kind)
         found = replace(found, variation=self._variation(system, found))
         if self._whirl is None:
             return found
@@ -103,7 +105,7 @@ class FullSource:
         (change,) = differences([self._around.stencil(found.at, found.eigenvalues)], near)
         if change is None:
             return None
-        of_value = Derivatives.of(here[:, None], *change[:, :, None])
+        of_value = Derivatives(here[:, None], *change[:, :, None])
         lam, right, left = (part[None] for part in found.window(V))
         return variations(of_value, lam, right, left, self._around.rate)[0]
 
@@ -195,9 +197,9 @@ class SpaceSource(ABC):
     def prints(self) -> NDArray[np.float64]:
         """Fingerprints of the model."""
 
-    @abstractmethod
     def _block_size(self) -> int:
         """Values that are solved together."""
+        return BLOCK
 
     @abstractmethod
     def _frame(self) -> Any:
@@ -349,10 +351,9 @@ class SpaceSource(ABC):
         index = [n for n, change in enumerate(changes) if change is not None]
         if not index:
             return [], None
-        here = at.taken(np.array(index))
+        here = at.taken(np.array(index)).matrices
         orders = np.stack([c for c in changes if c is not None], axis=2)
-        value = np.stack([here.mass, here.damping, here.stiffness])
-        return index, Derivatives.of(value, *(self._changes(order, space) for order in orders))
+        return index, Derivatives(here, *(self._changes(order, space) for order in orders))
 
 
 class ReducedSource(SpaceSource):
@@ -377,9 +378,6 @@ class ReducedSource(SpaceSource):
         sample = self._points.take(spread(len(self._values), SAMPLE))
         return family_prints(self._family, first, sample, self._points, BLOCK)
 
-    def _block_size(self) -> int:
-        return BLOCK
-
     def _settle(self) -> None:
         super()._settle()
         if self._full_whirl is not None:
@@ -402,7 +400,7 @@ class ReducedSource(SpaceSource):
     def _near(self, values: Array) -> Array:
         points = [{self._name: float(s)} for s in values]
         at = self._family.coefficients(points).padded(len(self._space.projected.matrices))
-        return np.stack([at.mass, at.damping, at.stiffness], axis=1)
+        return at.table.swapaxes(0, 1)
 
     def _changes(self, order: Array, space: Space) -> Array:
         assert isinstance(space, BodySpace)

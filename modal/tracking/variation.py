@@ -128,19 +128,13 @@ def projected(system: FrozenSystem, V: Array) -> Array:
 
 @dataclass(frozen=True)
 class Derivatives:
-    """M, C and K of P instants, each (P, m, m), and their derivatives with the swept value: the
+    """M, C and K of P instants, (3, P, m, m), and their derivatives with the swept value: the
     first, the second, and the first by a stencil of lower order."""
 
     value: Triple
     first: Triple
     second: Triple
     check: Triple
-
-    @classmethod
-    def of(cls, *orders: Array) -> Derivatives:
-        """From M, C and K as stacks (3, P, m, m) of every order."""
-        value, first, second, check = ((M, C, K) for M, C, K in orders)
-        return cls(value, first, second, check)
 
 
 def variations(
@@ -163,7 +157,7 @@ def variations(
     doubt, curvature = np.zeros(lam.shape), np.zeros_like(lam)
     if rate is not None:
         curvature = _curvature(at, change, lam, Q, U)
-        moving = _breathing(*at.value[1:], at.value)
+        moving = _breathing(at.value[1], at.value[2], at.value)
         if moving.any():
             n = np.flatnonzero(moving.any(axis=0))
             steady[n], slope[n], doubt[n] = _steady(at, n, rate * moving[:, n], lam, Q, U)

@@ -204,7 +204,7 @@ def test_the_bound_of_full_order_modes_of_a_basis_that_lacks_one_shape() -> None
         include=lambda vectors: 0, free=lambda residuals: residuals,
         solve=lambda block: block,  # K_ref is 1 in the shape that is missing
     )  # fmt: skip
-    point = Coefficients(*(np.array([row]) for row in ([1.0, 0.0], [0.0, 0.0], [0.0, 1.0])))
+    point = Coefficients(np.array([[[1.0, 0.0]], [[0.0, 0.0]], [[0.0, 1.0]]]))
     instants = SimpleNamespace(
         coefficients={"body": point}, roles=lambda name, q, v, a, adjoint: (a, v, q), floor=0.01,
         mass_norm=lambda vectors: np.ones((1, 1)), pairing=lambda modes: np.array([[2j * ratio]]),

@@ -19,11 +19,13 @@ from assembly.gallery import solid_slider_crank
 from assembly.mechanisms import mechanism as mechanisms
 from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
+from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.full_order import full_order_modes, random_shapes
 from modal.reduction.link_basis import LinkBasis
 from modal.reduction.link_instants import LinkPoints
 from modal.reduction.link_space import LinkFamily, LinkSpace
 from modal.reduction.projection import combined, projections
+from modal.reduction.space import CertifiedModes
 from tests.support.full_mechanism import FullMechanism
 from tests.support.link_errors import of_eigenvalues
 from tests.support.link_machines import (
@@ -109,7 +111,10 @@ def test_instants_of_several_mechanisms_are_solved_together() -> None:
         alone = space.solve(LinkPoints.of(mechanism, points.times[index]))
         apart = np.abs(together.modes.eigenvalues[index] - alone.modes.eigenvalues)
         assert apart.max() <= 1e-9 * np.abs(alone.modes.eigenvalues).max()
-    chosen, at = together.points(np.array([2])), points.take(np.array([2]))
+    i = np.array([2])
+    at, bounds = points.take(i), ErrorBounds(*(x[i] for x in vars(together.bounds).values()))
+    parts = together.instants.taken(i), together.modes.points(i), bounds, together.prescribed[i]
+    chosen = CertifiedModes(*parts)
     alone = space.solve(at)
     first, second = (
         each.bounds.left * each.bounds.right / np.abs(each.instants.pairing(each.modes))

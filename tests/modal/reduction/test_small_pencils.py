@@ -37,7 +37,7 @@ def lowest_eigenpairs(
     M: np.ndarray, C: np.ndarray, K: np.ndarray, count: int
 ) -> tuple[np.ndarray, ...]:
     """Eigenvalues, right vectors of unit norm, left vectors."""
-    modes = solve_matrices(M, C, K, count)
+    modes = solve_matrices(np.stack([M, C, K]), count)
     unit = modes.right / np.linalg.norm(modes.right, axis=1, keepdims=True)
     return modes.eigenvalues, unit, modes.left
 
