@@ -28,6 +28,8 @@ SHARP = "tests/modal/proofs/test_sharp_bounds.py"
 VERDICT = "tests/modal/proofs/test_stability_verdict.py"
 RATIOS = "tests/modal/proofs/test_ratio_bounds.py"
 ORBITS = "tests/modal/periodic/test_orbit_error.py"
+REDUCTION = "tests/modal/reduction/test_reduction.py"
+ACCUMULATION = "test_no_small_bound_beside_the_accumulation_of_overdamped_modes"
 CLOSURE = "tests/assembly/mechanisms/test_closure_parts.py"
 BRANCH = f"{CLOSURE}::test_a_position_on_another_branch_is_not_taken"
 
@@ -86,7 +88,7 @@ MUTANTS = [
     ),
     Mutant(
         "error bounds: no 1/(1 − β)", "modal/reduction/error_bounds.py",
-        "np.asarray(1.0 / (1.0 - beta))", "np.asarray(1.0 + 0.0 * beta)",
+        "own / np.maximum(1.0 - beta, np.finfo(float).eps)", "own",
         (f"{SHARP}::test_the_error_bound_of_a_basis_that_lacks_one_shape",),
     ),
     Mutant(
@@ -124,6 +126,12 @@ MUTANTS = [
         "full order: residuals not amplified", "modal/reduction/full_order.py",
         "AMPLIFICATION = 2.0", "AMPLIFICATION = 1.0",
         (f"{SHARP}::test_the_bound_of_full_order_modes_of_a_basis_that_lacks_one_shape",),
+    ),
+    Mutant(
+        "reduced eigenvalues: damping of the complement left out",
+        "modal/reduction/error_bounds.py",
+        "(size / resolved) ** 2 + size * np.reshape(damping_ratio, (-1, 1))",
+        "(size / resolved) ** 2", (f"{REDUCTION}::{ACCUMULATION}",),
     ),
     Mutant(
         "products: rows alone", "modal/reduction/product_sizes.py",

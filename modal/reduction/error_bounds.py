@@ -8,7 +8,9 @@ order,
 
 (for conservative points Kato–Temple's theorem applied to the inverse state operator, where
 Galerkin's λ is exactly its Rayleigh quotient). On that complement T(λ) is K_ref up to a relative β
-= (|λ|/ω_c)², ω_c the frequency up to which the basis holds all reference modes, and lᴴK_ref⁻¹r ≤
+= (|λ|/ω_c)² + |λ|δ, ω_c the frequency up to which the basis holds all reference modes, δ the size
+of the damping relative to K_ref (`Instants.damping_ratio`; where damping b K takes the stiffness
+away, at |λ| = 1/b, no basis bounds anything), and lᴴK_ref⁻¹r ≤
 ‖l‖‖r‖ in the K_ref⁻¹ norm, ‖r‖²_{K⁻¹} ≤ ‖K⁻¹r‖_M ‖r‖_{M⁻¹}, both of which are sketched
 (modal/reduction/basis.py). With e_i² the resulting bound of mode i alone, coupling to another mode
 j adds min(e_i e_j, e_i² e_j²/|λ_i − λ_j|); near a defective pair the square-root law takes over
@@ -28,7 +30,6 @@ from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ROUND_OFF
 from modal.types import Array, Complex
 
-AMPLIFICATION = 8.0  # largest value of 1/(1 − β) that is used
 ALIKE = 4.0  # ratio of condition numbers up to which two modes can be a defective pair
 
 
@@ -54,7 +55,10 @@ def error_bounds(at: Instants, modes: SmallModes) -> ErrorBounds:
     left = right
     if not modes.exact.all():
         left = at.dual_norms(modes.eigenvalues, modes.left, transposed=True)
-    return bounds_of(modes, right, left, at.pairing(modes), at.resolved, at.product_sizes(modes))
+    return bounds_of(
+        modes, right, left, at.pairing(modes), at.resolved, at.product_sizes(modes),
+        np.where(modes.exact, 0.0, at.damping_ratio),
+    )  # fmt: skip
 
 
 def bounds_of(
@@ -64,15 +68,21 @@ def bounds_of(
     derivative: Complex,
     resolved: float,
     products: Array | float = 0.0,
+    damping_ratio: Array | float = 0.0,
 ) -> ErrorBounds:
     """From the sketched norms of the residuals and wᴴT′(λ)u, each (P, k).
 
     resolved: rad/s, below which the basis holds every reference mode; inf for a complete basis.
-    products (P, k): size of the terms that wᴴT(λ)u sums.
+    products (P, k): size of the terms that wᴴT(λ)u sums. damping_ratio (P,): δ, s.
     """
     lam, pairing = modes.eigenvalues, np.abs(derivative)
     own = UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
-    own = np.zeros_like(own) if resolved == np.inf else own * _amplification(np.abs(lam), resolved)
+    if resolved == np.inf:
+        own = np.zeros_like(own)
+    elif resolved > 0.0:
+        size = np.abs(lam)
+        beta = (size / resolved) ** 2 + size * np.reshape(damping_ratio, (-1, 1))
+        own = own / np.maximum(1.0 - beta, np.finfo(float).eps)
     rounded = round_off(modes, derivative, products)
     own = own + rounded * modes.condition
     return ErrorBounds(
@@ -88,14 +98,6 @@ def round_off(modes: SmallModes, derivative: Complex, products: Array | float) -
     """Round-off (P, k) of the eigenvalues, per unit condition; arguments as of `bounds_of`."""
     scale = np.maximum(np.abs(derivative) * modes.condition, np.finfo(float).tiny)
     return np.asarray(ROUND_OFF * modes.spread[:, None] + np.finfo(float).eps * products / scale)
-
-
-def _amplification(size: Array, resolved: float) -> Array:
-    """1/(1 − (|λ|/ω_c)²), at least 1 and at most AMPLIFICATION."""
-    if resolved <= 0.0:
-        return np.ones_like(size)
-    beta = np.minimum((size / resolved) ** 2, 1.0 - 1.0 / AMPLIFICATION)
-    return np.asarray(1.0 / (1.0 - beta))
 
 
 def coupled(own: Array, lam: Complex, condition: Array) -> Array:

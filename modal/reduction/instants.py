@@ -84,6 +84,11 @@ class Instants(SmallMatrices):
     def sizes(self, name: str) -> tuple[Array, Array]:
         """`sizes` and `factors` of the products of a part (modal/reduction/product_sizes.py)."""
 
+    @property
+    def damping_ratio(self) -> Array:
+        """Size (P,), s, of the damping relative to K_ref on shapes that the bases do not hold."""
+        return np.zeros(len(self))
+
     def dual_norms(self, lam: Complex, vectors: Complex, transposed: bool) -> Array:
         """√Σ_parts ‖K_ref⁻¹ρ‖_M ‖ρ‖_{M⁻¹} ≥ ‖ρ‖ dual to K_ref, (P, k), of modes, sketched."""
         motion = roles_of_modes(lam.conj() if transposed else lam, vectors)[::-1]
@@ -148,6 +153,16 @@ class BodyInstants(Instants):
     def resolved(self) -> float:  # type: ignore[override]
         """That of the basis."""
         return np.inf if self.projected.complete else self.projected.resolved
+
+    @property
+    def damping_ratio(self) -> Array:
+        """As it is on the Ritz vectors of K_ref from `resolved` on: √(‖D‖₁‖D‖∞) ≥ ‖D‖₂."""
+        frequency = self.projected.frequency
+        outer = frequency >= self.resolved
+        D = np.abs(self.damping[:, outer][:, :, outer])
+        D = D / np.outer(frequency[outer], frequency[outer])
+        rows, columns = (D.sum(axis=axis).max(axis=1, initial=0.0) for axis in (1, 2))
+        return np.asarray(np.sqrt(rows * columns))
 
     @cached_property
     def matrices(self) -> Array:  # type: ignore[override]

@@ -1,5 +1,5 @@
-"""Tests stand alone: what they share is in tests/support; none needs another, or a benchmark that is
-not its subject."""
+"""Tests stand alone: what they share is in tests/support; none needs another, or a benchmark but
+its subject."""
 
 from __future__ import annotations
 

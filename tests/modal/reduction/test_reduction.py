@@ -24,6 +24,15 @@ from tests.support.chains import KINDS, Chain, exact
 from tests.support.reduced_sweep import Sweep, sweep
 
 
+def first_order(system: assembly.FrozenSystem) -> np.ndarray:
+    """The state matrix of a system, of displacements and momenta scaled by the mass."""
+    M, C, K = (A.toarray() for A in (system.M, system.damping, system.stiffness))
+    L = np.linalg.cholesky(M)
+    C, K = (np.linalg.solve(L, np.linalg.solve(L, A).T).T for A in (C, K))
+    n = len(M)
+    return np.block([[np.zeros((n, n)), np.eye(n)], [-K, -C]])
+
+
 def assert_bounded(found: Sweep, point: int, reference: np.ndarray, k: int, noise: float) -> float:
     """Every reduced eigenvalue has its own exact one within its bound; returns the worst ratio."""
     left = list(reference)
@@ -326,3 +335,25 @@ def test_a_stored_space_goes_on_bit_by_bit() -> None:
     space.destroy()
     again = BodySpace(family, at, 2, stored=space.arrays())
     assert np.array_equal(again.solve(at).modes.eigenvalues, space.solve(at).modes.eigenvalues)
+
+
+@pytest.mark.parametrize("b", [2e-3, 2e-2])
+def test_no_small_bound_beside_the_accumulation_of_overdamped_modes(b: float) -> None:
+    """At λ = −1/b damping takes the stiffness away on every shape of the mesh: what the basis
+    leaves out is not small there, however small a residual is."""
+    section = assembly.rectangle(0.05, 0.02)
+    body = assembly.beam(1.0, section, assembly.steel, 30, clamped="start").with_damping(b=b)
+    points = [dict(omega=(0.0, 0.0, s), epsilon=(0.0, 0.0, 500.0)) for s in (0.0, 150.0, 300.0)]
+    family = AffineFamily(lambda p: body.freeze(**p), points[0])
+    at = family.coefficients(points)
+    space = BodySpace(family, at, 8, 1e-8)
+    space.train(at)
+    found = space.solve(at)
+    beside = 0
+    for n, point in enumerate(points):
+        true = np.linalg.eigvals(first_order(body.freeze(**point)))
+        for lam, bound in zip(found.modes.eigenvalues[n], found.bounds.error_bound[n], strict=True):
+            assert np.abs(true - lam).min() <= bound + 1e-9 * abs(lam)
+            beside += abs(lam * b + 1.0) < 1e-3
+    assert beside > 0
+    space.destroy()
