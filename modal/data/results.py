@@ -103,12 +103,14 @@ def _of_periodic(tracks: Dataset) -> str:
 
 
 def _followed(rate: DataArray, mask: DataArray, which: str = "followed") -> str:
-    """How many modes grow anywhere, and where the largest rate is."""
+    """How many modes grow anywhere, where the largest rate is, and how many are lost somewhere."""
     others = [dim for dim in mask.dims if dim != "mode"]
     modes = mask.sizes.get("mode", 1)
     count = int(mask.any(others).sum())
+    missing = int(rate.isnull().any(others).sum())
+    lost = f", {missing} lost somewhere" if missing else ""
     if not count:
-        return f"none of {_count(modes, 'mode')} {which} grows"
+        return f"none of {_count(modes, 'mode')} {which} grows{lost}"
     worst = rate.where(mask).fillna(-np.inf)
     place = {str(dim): int(i) for dim, i in worst.argmax(worst.dims).items()}
     here = rate.isel(place)
@@ -118,7 +120,7 @@ def _followed(rate: DataArray, mask: DataArray, which: str = "followed") -> str:
         if dim in rate.coords
     )
     line = f"{count} of {_count(modes, 'mode')} {which} grow, at most {here.item():+.4g} 1/s"
-    return line + (f" at {at}" if at else "")
+    return line + (f" at {at}" if at else "") + lost
 
 
 def _of_rotor(rotor: Dataset) -> str:

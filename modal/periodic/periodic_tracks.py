@@ -209,7 +209,7 @@ def _one_of_each(
     a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex, numbers: Index
 ) -> Match:
     """The assignment in which no two modes continue as shifts of the same mode."""
-    for _ in range(a.size**2):
+    for _ in range(a.size**2 + 1):
         match = assign(a, b, overlap, predicted)
         number = numbers[match.target]
         losers = []

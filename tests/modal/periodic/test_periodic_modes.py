@@ -125,3 +125,18 @@ def test_tracks_of_an_unstable_rotor() -> None:
 def test_tracks_take_one_parameter(arguments: dict[str, list[float]]) -> None:
     with pytest.raises(InputError):
         modal.track_periodic(HingedRotor, 1.0, **arguments)
+
+
+def test_a_mode_that_ends_at_a_resonance_is_lost() -> None:
+    """1 + d cos 2t: at d = 0 one oscillation, from d > 0 on two real exponents."""
+
+    class Pumped:
+        def __init__(self, drive: float) -> None:
+            self.drive = drive
+
+        def freeze(self, t: float) -> assembly.FrozenSystem:
+            return assembly.FrozenSystem(M=np.eye(1), K=[[1.0 + self.drive * np.cos(2.0 * t)]])
+
+    tracks = modal.track_periodic(Pumped, np.pi, drive=[0.0, 0.5], k=1)
+    assert np.isnan(tracks["eigenvalue"].values[:, 0]).tolist() == [False, True]
+    assert "1 lost somewhere" in repr(tracks).splitlines()[0]
