@@ -132,8 +132,11 @@ class _Decoupling:
         count = len(self.X)
         waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
         waves[count // 2] = 0.0
-        terms = _shifted(np.fft.fft(self.X, axis=0), shift)
-        X, rate = np.fft.ifft(terms, axis=0), np.fft.ifft(waves[:, None, None] * terms, axis=0)
+        X, terms = self.X, np.fft.fft(self.X, axis=0)
+        if shift:
+            terms = _shifted(terms, shift)
+            X = np.fft.ifft(terms, axis=0)
+        rate = np.fft.ifft(waves[:, None, None] * terms, axis=0)
         return np.asarray(np.linalg.solve(X, A @ X - rate))
 
     def settle(self) -> bool:
