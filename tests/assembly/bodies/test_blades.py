@@ -94,6 +94,7 @@ def short_straight_beams(table: BladeTable, count: int) -> Body:
     return Body(dofs, (BeamFamily(dofs, chain(count), stations),), fixed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spin", [(0.0, 0.0, 0.0), (0.0, 15.0, 30.0)])
 def test_swept_twisted_coupled_blade_is_many_short_straight_beams(
     spin: tuple[float, float, float],

@@ -18,6 +18,7 @@ from assembly.bodies.blades import BladeTable, rigid_section_mass
 from assembly.dofs import DofMap
 from assembly.elements.bar import BarFamily
 from tests.support import continua
+from tests.support.cases import with_slow
 from tests.support.swept_blades import beam_blade, brick_blade
 
 ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)
@@ -111,6 +112,7 @@ BODIES: dict[str, Callable[[], Body]] = {
     "q8": lambda: continua.body("q8", clamped="x0"),
     "pinned t3": lambda: continua.body("t3", pinned=[0]),
 }
+LONG = ("curved blade", "masses, springs, dampers", "beam off its nodes", "welded frame")
 
 
 def changes(
@@ -123,7 +125,7 @@ def changes(
 
 
 @pytest.mark.filterwarnings("ignore::assembly.PlausibilityWarning")
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("name", with_slow(BODIES, LONG))
 def test_is_the_derivative_of_nonlinear_by_the_load(name: str) -> None:
     """Against a polynomial through states of the nonlinear equilibrium, which Newton's method finds
     from the internal forces."""

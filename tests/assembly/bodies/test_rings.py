@@ -172,6 +172,7 @@ def test_nonlinear_prestress_of_a_spinning_ring(
     assert np.log2(worst[0] / worst[1]) > 1.8
 
 
+@pytest.mark.slow
 def test_exact_waves_of_the_stretched_ring_are_those_of_the_slow_one() -> None:
     """The Fourier solution against `waves`, which has the linear prestress, up to the strain."""
     section = assembly.rectangle(0.03, 0.05)

@@ -106,6 +106,7 @@ def published(load: float) -> Array:
     return np.array(PUBLISHED[load]) - corner
 
 
+@pytest.mark.slow
 def test_bathes_bend() -> None:
     force = np.array([0.0, 0.0, 300.0])
     exact = np.concatenate(BEND.tip(force, steps=2))

@@ -64,6 +64,7 @@ def test_the_suspension_modes_of_a_shaft_on_springs_are_elastic() -> None:
     assert modes.eigenvalues.real.max() == pytest.approx(growth, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_track_finds_the_onset_of_a_shaft_on_turning_dampers() -> None:
     mass = assembly.steel.rho * CIRCLE.A
     rigid = np.sqrt(2.0 * STIFFNESS / mass)
@@ -76,6 +77,7 @@ def test_a_track_finds_the_onset_of_a_shaft_on_turning_dampers() -> None:
     assert found[0] == pytest.approx(rigid, rel=0.01)  # the shaft bends a little
 
 
+@pytest.mark.slow
 def test_the_map_and_the_crosscheck_of_a_shaft_on_turning_dampers() -> None:
     omega = np.array([80.0, 120.0, 400.0])
     grid = modal.stability_map(shaft(), omega=omega, epsilon=np.array([0.0, 1e-9]), axis=AXIS, k=6)

@@ -69,6 +69,7 @@ def test_measured_frequencies(number: int) -> None:
         assert np.all(off < np.maximum(0.1 * np.array(expected), 0.35)), (found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("degrees", "rpm"), [(45.0, 750.0), (20.0, 400.0)])
 def test_the_equations_of_a_geometrically_exact_beam_by_collocation(
     degrees: float, rpm: float

@@ -155,6 +155,7 @@ def test_linear_prestress(block: assembly.Body, directions: NDArray[np.float64])
     )
 
 
+@pytest.mark.slow
 def test_no_equilibrium_beyond_the_limit_load() -> None:
     """A short column pushed against its clamp: St. Venant–Kirchhoff carries at most E/(3√3) in
     compression (P = ½E λ(λ² − 1), ν = 0), and the load at the clamp is ρ a L."""

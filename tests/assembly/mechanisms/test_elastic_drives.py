@@ -166,6 +166,7 @@ def test_a_stiffness_that_turns_negative_is_named_with_its_time() -> None:
         model.freeze(2.0)
 
 
+@pytest.mark.slow
 def test_the_study_of_a_robot_arm(tmp_path: Path) -> None:
     """Gears make its first frequency; with rigid links it is the closed form, at rest."""
     out = OutputFolder(tmp_path / "out", "robot-arm")

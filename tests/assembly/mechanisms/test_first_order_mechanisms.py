@@ -168,6 +168,7 @@ def test_is_the_derivative_of_nonlinear_by_the_loads(name: str) -> None:
     assert abs(found - linear["K"]).max() > 0.1 * abs(found).max()
 
 
+@pytest.mark.slow
 def test_many_instants_and_tracks_are_those_of_one() -> None:
     machine, times = slider(0.05), np.linspace(0.0, 0.1, 5)
     many = machine.freeze_many(times, prestress="first-order")
@@ -184,6 +185,7 @@ def test_many_instants_and_tracks_are_those_of_one() -> None:
     assert abs(tracks.frequency / linear.frequency - 1.0).max() > 1e-7
 
 
+@pytest.mark.slow
 def test_large_links_have_their_changes_too() -> None:
     """A body of more than 200 degrees of freedom: nothing goes by the bases of linear prestress."""
     times = [0.0, 0.01]
@@ -197,6 +199,7 @@ def test_large_links_have_their_changes_too() -> None:
     assert abs(system.K_G - machine.freeze(0.01).K_G).max() > 0.1 * abs(system.K_G).max()
 
 
+@pytest.mark.slow
 def test_map_over_speed_and_instant() -> None:
     class Machine:
         def __init__(self) -> None:
@@ -281,6 +284,7 @@ def test_a_machine_that_turns_on_its_springs_keeps_its_frequencies(
     assert first < 0.1 * linear
 
 
+@pytest.mark.slow
 def test_error_estimate_is_that_of_the_same_beam_as_a_body() -> None:
     """A driven arm is a clamped beam: first order leaves out 4 % of ω₁² under 9.81 m/s², where the
     estimate is 7 %; 40 m/s² is refused."""

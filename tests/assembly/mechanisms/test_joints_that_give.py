@@ -39,6 +39,7 @@ def test_mass_and_damping(exact: Exact, system: assembly.FrozenSystem) -> None:
     exact.check_velocity_terms(system, 1e-8)
 
 
+@pytest.mark.slow
 def test_stiffness_is_the_tangent_of_the_residual(
     exact: Exact, system: assembly.FrozenSystem
 ) -> None:

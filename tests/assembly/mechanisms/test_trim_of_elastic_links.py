@@ -157,6 +157,7 @@ def mounted(link: assembly.Body, at: str, turned: float, tilt: float) -> assembl
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["beam", "solid"])
 def test_the_frame_from_which_deflections_count_does_not_matter(kind: str) -> None:
     """The same machine from frames 0.7 rad apart: equal forces, frequencies and damping.

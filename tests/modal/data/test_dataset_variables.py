@@ -20,6 +20,7 @@ from modal.data.datasets import described, plain
 from modal.data.variables import COORDINATES, SWEPT, TABLES, TRACKS, Table
 from studies.cli.one_state import modes_dataset
 from studies.model_files.loading import LoadedModel
+from tests.support.cases import with_slow
 from tests.support.dataset_checks import (
     UNITS,
     assert_as_xarray_users_expect,
@@ -174,9 +175,10 @@ WRITTEN: dict[str, tuple[str, Callable[[], xr.Dataset]]] = {
     "state_space": ("state_space", state_space),
     "modes": ("modes", one_state),
 }
+LONG = ("rotor", "crosscheck_amplitudes", "crosscheck", "over_speed", "crossings")
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", with_slow(WRITTEN, LONG))
 def test_every_dataset_is_described_by_the_table(name: str, tmp_path: Path) -> None:
     kind, make = WRITTEN[name]
     dataset = make()

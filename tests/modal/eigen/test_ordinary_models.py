@@ -15,6 +15,7 @@ from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.krylov import solve_krylov
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.slepc import krylov_schur
+from tests.support.cases import with_slow
 from tests.support.quadratics import upper_spectrum
 
 BACKENDS = ("dense", "scipy", "slepc")
@@ -104,9 +105,10 @@ MODELS: dict[str, Callable[[], FrozenSystem]] = {
     ),
     "square pinned in its corner": lambda: square([0]).freeze(epsilon=(0, 0, 2000.0)),
 }
+LONG = ("square pinned in its middle", "square pinned in its corner")
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", with_slow(MODELS, LONG))
 def test_all_modes_of_a_body_in_motion_against_forty_digits(name: str) -> None:
     """Whole spectra over up to fourteen orders; zeros of the chain are left out of the reference.
 

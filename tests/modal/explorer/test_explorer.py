@@ -140,6 +140,7 @@ def test_shapes_are_in_the_order_of_the_tracks(blade: assembly.Body, tracks: xr.
     )
 
 
+@pytest.mark.slow
 def test_shapes_of_a_solid_link_from_its_basis_are_those_of_full_solves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
