@@ -8,11 +8,13 @@ from pathlib import Path
 
 
 def interruptible() -> None:
-    """For Popen's preexec_fn: Ctrl-C reaches the process.
+    """For Popen's preexec_fn: Ctrl-C and the end of a terminal reach the process.
 
-    A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
+    A shell starts what it runs in the background with Ctrl-C ignored, `nohup` ignores SIGHUP, and
+    children inherit that.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def wait_for(path: Path) -> None:
