@@ -24,6 +24,10 @@ SOLVING := assembly/linalg/test_factorization.py assembly/bodies/test_matrices.p
 
 # What depends on the last bits of dense and sparse kernels most.
 NUMERICS := modal/proofs modal/eigen modal/reduction modal/maps assembly/mechanisms
+# Of these the decisions: verdicts, bounds, counts, ranks. CI runs them.
+DECISIONS := modal/proofs modal/eigen modal/reduction modal/maps/test_stability_map.py \
+	$(foreach name,closure_parts first_order_mechanisms joint_sets \
+	planar_mechanisms trim trim_of_elastic_links,assembly/mechanisms/test_$(name).py)
 
 # The studies of the demo, the longest first.
 DEMO := slider-crank rotating-blade solid-rod

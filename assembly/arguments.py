@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assembly.errors import InputError
-from assembly.types import Array
+from assembly.types import AnyArray, Array
 
 LONGEST = 80  # characters of a value in a message
 
@@ -24,13 +24,19 @@ def shown(value: object) -> str:
     return text
 
 
+def plain_array(values: Any) -> AnyArray | None:
+    """The values as an array; None where they are not nested evenly, or do not become one."""
+    try:
+        return np.asarray(values)
+    except Exception:  # of an object with an `__array__` that fails, any
+        return None
+
+
 def real_array(values: Any) -> Array | None:
     """The values as an array of floats; None where they are not real numbers (nested evenly)."""
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
         return values
-    try:
-        array = np.asarray(values)
-    except ValueError:
+    if (array := plain_array(values)) is None:
         return None
     if array.dtype.kind in "biuf":
         return np.asarray(array, dtype=np.float64)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly.arguments import real_array, shown
+from assembly.arguments import plain_array, real_array, shown
 from assembly.errors import FrozenMotionError, InputError, MemoryLimitError
 
 OURS = ("assembly", "modal")
@@ -57,12 +57,11 @@ def _guarded(function: Any) -> Any:
     def guarded(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except FrozenMotionError:
-            raise
-        except MemoryError as fault:
-            raise out_of_memory(function.__qualname__, fault) from fault
         except Exception as fault:
-            wrong = _unfit(function, args, kwargs)
+            named = isinstance(fault, FrozenMotionError)
+            if not named and isinstance(fault, MemoryError):
+                raise out_of_memory(function.__qualname__, fault) from fault
+            wrong = None if named else _unfit(function, args, kwargs)
             if wrong is None:
                 raise
             raise InputError(wrong) from fault
@@ -124,11 +123,8 @@ def _resolved(annotation: Any, function: Any) -> Any:
 def _finite(value: Any) -> bool:
     """Whether a value is made of finite numbers, real or complex."""
     array = real_array(value)
-    if array is None:
-        try:
-            array = np.asarray(value)
-        except Exception:  # an object with an `__array__` that fails
-            return False
+    if array is None and (array := plain_array(value)) is None:
+        return False
     return array.dtype.kind in "fc" and bool(np.all(np.isfinite(array)))
 
 

@@ -15,6 +15,8 @@ from assembly.linalg.multigrid import RigidMotions
 from assembly.types import Array, Index, Inexact, Mask
 
 COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")
+SPATIAL = tuple(range(len(COMPONENTS)))
+PLANAR = (0, 1, 5)
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,12 @@ def check_count(value: object, what: str, least: int = 1, largest: int | None = 
 
 MOST_ELEMENTS = 1_000_000
 
+# Relative differences that are none: of sums of products, of what is computed from data in two
+# ways, and of data that other programs have written with seven digits.
+ROUND_OFF = 1e-12
+EQUAL = 1e-9
+WRITTEN = 1e-6
+
 LENGTH = Magnitude("positive length", "m", 1e-12, 1e9)
 POSITION = Magnitude("coordinate", "m", 0.0, 1e9, signed=True)
 AREA = Magnitude("positive area", "m²", 1e-24, 1e18)

@@ -18,10 +18,10 @@ import time
 from assembly.mechanisms import mechanism as mechanisms
 from tests.support import link_errors
 from tests.support.link_errors import Comparison
-from tests.support.link_machines import COARSEST, FINE, MACHINES
+from tests.support.link_machines import COARSE, FINE, MACHINES
 
 COMPARED = 5  # random instants of every machine
-SMALLEST_BODY = 60  # degrees of freedom, of the coarse meshes
+SMALLEST_BODY = 40  # degrees of freedom, of the coarse meshes
 COLUMNS = ("eigenvalues", "transient", "exponents")
 
 
@@ -31,7 +31,7 @@ def compared(name: str) -> tuple[tuple[int, int], list[Comparison]]:
     found = [link_errors.of_eigenvalues(machine, COMPARED), link_errors.of_transient(machine)]
     mechanisms.LARGE_BODY = SMALLEST_BODY
     try:
-        coarse = MACHINES[name](COARSEST)
+        coarse = MACHINES[name](COARSE)
         found.append(link_errors.of_exponents(coarse))
     finally:
         mechanisms.LARGE_BODY = usual

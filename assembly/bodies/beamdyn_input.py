@@ -18,13 +18,11 @@ from scipy.interpolate import make_interp_spline
 from assembly.bodies.blade_files import FROM_BEAMDYN
 from assembly.bodies.blades import BladeTable
 from assembly.errors import InputError
-from assembly.magnitudes import DAMPING_STIFFNESS, POSITION
+from assembly.magnitudes import DAMPING_STIFFNESS, EQUAL, MOST_ELEMENTS, POSITION
 from assembly.materials.section_frames import section_axes
 from assembly.mesh.text_files import read_text, shown
 from assembly.types import Array
 
-MOST_STATIONS = 1_000_000
-SAME = 1e-9  # of the whole length: stations at a joint of members
 AXES = [2, 0, 1]  # (x, y, z) along the blade first, from (x, y, z) with z along it
 
 
@@ -154,7 +152,7 @@ def _stations(members: list[_Member], eta: Array) -> tuple[Array, Array, Array, 
     columns = []
     for k, member in enumerate(members):
         a, b = ends[k], ends[k + 1]
-        own = eta[(first[k] | (eta > a + SAME)) & (last[k] | (eta < b - SAME))]
+        own = eta[(first[k] | (eta > a + EQUAL)) & (last[k] | (eta < b - EQUAL))]
         own = np.concatenate([[] if first[k] else [a], own, [] if last[k] else [b]])
         at = member.at((own - a) / (b - a))
         columns.append((own, start + at, member.curve(at), member.curve(at, 1)))
@@ -241,7 +239,7 @@ def _number(file: Path, word: str) -> float:
 
 def _count(file: Path, lines: list[str], name: str, least: int = 2) -> int:
     value = _value(file, lines, name)
-    if not least <= value <= MOST_STATIONS or value != int(value):
-        expected = f"a whole number from {least} to {MOST_STATIONS}"
+    if not least <= value <= MOST_ELEMENTS or value != int(value):
+        expected = f"a whole number from {least} to {MOST_ELEMENTS}"
         raise InputError(f"{file}: {name} must be {expected}, got {value:g}")
     return int(value)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from assembly.arguments import as_numbers, check_choice, shown
 from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
-from assembly.dofs import COMPONENTS, DofMap
+from assembly.dofs import COMPONENTS, PLANAR, SPATIAL, DofMap
 from assembly.elements.bar import BarFamily
 from assembly.elements.beam import BeamFamily
 from assembly.elements.beam_shapes import Stations
@@ -31,8 +31,6 @@ from assembly.types import Array, Index
 End = Literal["start", "end", "both"] | None
 Theory = Literal["timoshenko", "euler-bernoulli"]
 
-PLANAR = (0, 1, 5)
-SPATIAL = (0, 1, 2, 3, 4, 5)
 # Straight uniform elements have polynomial integrands, up to degree 6; pretwisted ones do not.
 POINTS_UNIFORM, POINTS_TWISTED = 4, 7
 

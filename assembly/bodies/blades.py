@@ -25,13 +25,12 @@ from assembly.elements.beam_shapes import Stations
 from assembly.elements.quadrature import gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError
-from assembly.magnitudes import ENTRY, POSITION, check_count
+from assembly.magnitudes import ENTRY, EQUAL, POSITION, check_count
 from assembly.materials.section_damping import section_mu, viscous_compliance
 from assembly.materials.section_frames import section_axes, turned
 from assembly.types import Array
 
 POINTS = 7  # a curve's arc length and a section's turn are not polynomials
-SAME_POINT = 1e-9  # of the extent of the axis: the two stations of a kink are there
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class BladeTable:
                 f" {self.s[at]!r}"
             )
         apart = np.linalg.norm(np.diff(self.axis, axis=0), axis=1)
-        torn = (step == 0.0) & (apart > SAME_POINT * np.ptp(self.axis, axis=0).max())
+        torn = (step == 0.0) & (apart > EQUAL * np.ptp(self.axis, axis=0).max())
         if torn.any():
             at = int(torn.argmax()) + 1
             raise InputError(

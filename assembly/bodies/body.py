@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -16,20 +16,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from assembly.bodies.body_data import BodyData
 from assembly.bodies.body_report import body_report
 from assembly.bodies.first_order import FirstOrder
-from assembly.bodies.nonlinear import equilibrium
+from assembly.bodies.nonlinear import displaced, equilibrium
 from assembly.bodies.operators import BodyOperators
-from assembly.bodies.placed import placed_body
+from assembly.bodies.placed import placed_fields
 from assembly.bodies.statics import BodyStatics
 from assembly.dofs import DofMap
-from assembly.elements.family import ElementFamily
 from assembly.errors import InputError
 from assembly.kinematics import Kinematics, as_vector
 from assembly.magnitudes import DAMPING_MASS, DAMPING_STIFFNESS
 from assembly.system.frozen import FrozenSystem
-from assembly.system.supports import compatible, unresisted
-from assembly.types import Array, Index, Mask
+from assembly.types import Array, Index
 
 Prestress = Literal["linear", "first-order", "nonlinear"] | None
 
@@ -47,8 +46,7 @@ def check_prestress(prestress: object) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(BodyData):
     """An elastic body in its own frame.
 
     The builders (`beam`, `solid`, `blade`, ...) make bodies; they are not put together by hand.
@@ -74,27 +72,8 @@ class Body:
         What the body was made from: builder and arguments, files by their SHA-256.
     """
 
-    dofs: DofMap
-    families: tuple[ElementFamily, ...]
-    fixed: Mask
-    hold: Index = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    rayleigh: tuple[float, float] = (0.0, 0.0)
-    name: str = "body"
-    sets: Mapping[str, Index] = field(default_factory=dict)
-    made_from: str = ""
-
     def __str__(self) -> str:
-        return body_report(self)
-
-    @property
-    def size(self) -> int:
-        """Number of degrees of freedom before supports."""
-        return len(self.dofs)
-
-    @cached_property
-    def free(self) -> Index:
-        """Numbers of the degrees of freedom that supports leave."""
-        return np.flatnonzero(~self.fixed)
+        return body_report(self, self.statics.inertia_loads)
 
     @cached_property
     def free_dofs(self) -> DofMap:
@@ -155,7 +134,7 @@ class Body:
         InputError
             For an R that is not a rotation, or one that takes a planar body out of its plane.
         """
-        return placed_body(self, r, R)
+        return replace(self, **placed_fields(self, r, R))
 
     @cached_property
     def dissipates(self) -> bool:
@@ -165,22 +144,22 @@ class Body:
     @cached_property
     def operators(self) -> BodyOperators:
         """The fixed matrices over all degrees of freedom; mechanisms constrain them later."""
-        return BodyOperators(self, np.arange(self.size))
+        return BodyOperators(self, np.arange(self.size), self.statics)
 
     @cached_property
     def supported(self) -> BodyOperators:
         """The fixed matrices over the free degrees of freedom."""
-        return BodyOperators(self, self.free) if self.fixed.any() else self.operators
+        return BodyOperators(self, self.free, self.statics) if self.fixed.any() else self.operators
 
     @cached_property
     def statics(self) -> BodyStatics:
         """Loads of a motion, displacements under them, and the geometric stiffness they make."""
-        return BodyStatics(self)
+        return BodyStatics(self, lambda held: self.operators.K if held else self.supported.K)
 
     @cached_property
     def first_order(self) -> FirstOrder:
         """What the deflection under unit loads changes in the matrices, to first order."""
-        return FirstOrder(self)
+        return FirstOrder(self.supported)
 
     @cached_property
     def rigid(self) -> Array:
@@ -298,7 +277,7 @@ class Body:
             parts |= {name: parts[name] + A for name, A in self.first_order.parts(motion).items()}
             load = np.zeros_like(load)
         elif prestress == "nonlinear":
-            parts |= ops.displaced(parts, equilibrium(self, motion))
+            parts |= displaced(ops, parts, equilibrium(self.operators, motion))
             load = np.zeros_like(load)
         rates = dict(omega=motion.omega, epsilon=motion.epsilon, acceleration=motion.acceleration)
         if np.any(motion.velocity):
@@ -311,28 +290,6 @@ class Body:
             frame=self.name,
             parameters=rates if parameters is None else parameters,
         )
-
-    @cached_property
-    def frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
-        """What resists rigid motions (ElementFamily.frame_stiffness), a matrix a family."""
-        matrices = (family.frame_stiffness().tocsr() for family in self.families)
-        return tuple(A for A in matrices if A.nnz)
-
-    def unresisted(self, held: Mask) -> Array:
-        """Rigid motions that leave the held degrees of freedom at rest and that no spring resists.
-
-        Parameters
-        ----------
-        held : ndarray of bool, shape (n,)
-
-        Returns
-        -------
-        ndarray, shape (n, m)
-        """
-        fields = self.dofs.rigid_fields()
-        scale = 1.0 + np.abs(self.dofs.coordinates).max(initial=0.0)
-        fields = fields[:, np.abs(fields).max(axis=0, initial=0.0) > 0.0]
-        return unresisted(compatible(fields, held, scale), *self.frame_stiffness)
 
     def rigid_fields(self) -> Array:
         """The six infinitesimal rigid motions about the frame's origin, (n, 6)."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from assembly.bodies.body_data import BodyData
 from assembly.dofs import COMPONENTS
-
-if TYPE_CHECKING:
-    from assembly.bodies.body import Body
-    from assembly.bodies.rotors import Rotor
+from assembly.types import Array
 
 SETS = 12  # node sets that are listed
 
 
-def body_report(body: Body) -> str:
+def body_report(body: BodyData, inertia_loads: Array) -> str:
     """The lines of `print(body)`."""
     X, dofs = body.dofs.coordinates, body.dofs
     names = [COMPONENTS[c] for c in sorted(set(dofs.component.tolist()))]
@@ -28,7 +24,7 @@ def body_report(body: Body) -> str:
     low, high = X.min(axis=0), X.max(axis=0)
     spans = ", ".join(f"{a} {p:.6g} to {q:.6g}" for a, p, q in zip("xyz", low, high, strict=True))
     lines.append(f"  extent (m): {spans}")
-    lines += _mass(body)
+    lines += _mass(body, inertia_loads)
     held = np.unique(dofs.node[body.fixed])
     if len(held):
         lines.append(f"  supports: {int(body.fixed.sum())} held at {_nodes(held)}")
@@ -46,26 +42,18 @@ def body_report(body: Body) -> str:
     return "\n".join(lines)
 
 
-def rotor_report(rotor: Rotor) -> str:
-    """The lines of `print(rotor)`."""
-    head, *others = body_report(rotor.body).splitlines()
-    lines = [head.replace("body", "rotor", 1), *others]
-    lines += [f"  bearing at {bearing.at:g} m, node {node}" for node, bearing in rotor.bearings]
-    return "\n".join(line for line in lines if line != "  supports: none")
-
-
-def _mass(body: Body) -> list[str]:
+def _mass(body: BodyData, inertia_loads: Array) -> list[str]:
     """Total mass and centre, from the inertia loads of a unit acceleration."""
     fields = body.dofs.rigid_fields()
     along = int(np.argmax(np.abs(fields[:, :3]).max(axis=0)))  # a bar moves along x only
-    loads = body.operators.inertia_loads[:, 9 + along]
+    loads = inertia_loads[:, 9 + along]
     mass = -float(fields[:, along] @ loads)
     if not mass > 0.0:
         return []
     lines = [f"  mass: {mass:.6g} kg"]
     axes = [k for k in range(3) if np.any(fields[:, k])]
     if len(axes) == 3:
-        unit = body.operators.inertia_loads[:, 9:12]
+        unit = inertia_loads[:, 9:12]
         moments = -fields[:, 3:].T @ unit  # ∫ρ (e_k × X)·e_j, whose skew part is the mass × centre
         centre = -np.array([moments[1, 2], moments[2, 0], moments[0, 1]]) / mass
         lines[0] += ", centre (m): " + ", ".join(f"{v:.6g}" for v in centre + 0.0)

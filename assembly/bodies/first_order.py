@@ -24,22 +24,20 @@ load. φ are Ritz modes of the span of the responses to the twelve unit loads.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.bodies.operators import nonzero, restrict, sum_operators
+from assembly.bodies.operators import BodyOperators, restrict
+from assembly.bodies.statics import nonzero, sum_operators
 from assembly.elements.passage import Displaced
 from assembly.errors import ConvergenceError
 from assembly.kinematics import UNIT_COUNT, Kinematics
 from assembly.linalg.combination import Combination
 from assembly.materials.plausibility import ask
 from assembly.types import Array
-
-if TYPE_CHECKING:
-    from assembly.bodies.body import Body
 
 RITZ_MODES = 6
 DOUBTED, REFUSED = 0.01, 1.0  # error estimates: relative errors of ω²
@@ -81,8 +79,8 @@ class FirstOrder:
     Units 0–11 are the kinematics, 12–17 the dampers' v_O,i and ω_i.
     """
 
-    def __init__(self, body: Body) -> None:
-        self.body, self.statics = body, body.statics
+    def __init__(self, ops: BodyOperators) -> None:
+        self.ops, self.body, self.statics = ops, ops.body, ops.statics
         self._changes: dict[int, Displaced] = {}
         self._load_changes: dict[bytes, Displaced] = {}
         self._squares: dict[tuple[int, int], Displaced] = {}
@@ -93,7 +91,7 @@ class FirstOrder:
     def loads(self, motion: Kinematics) -> dict[int, float]:
         """The multiples of the unit loads that act, by their number."""
         values = [motion.coefficients()]
-        if self.body.operators.B_damper:
+        if self.ops.B_damper:
             values.append(motion.twist())
         numbers = np.concatenate(values)
         return {int(k): float(numbers[k]) for k in np.flatnonzero(numbers)}
@@ -204,7 +202,7 @@ class FirstOrder:
     @cached_property
     def _modes(self) -> Array:
         """Ritz modes (free, r) with φᵀKφ = 1, of the span of the responses to unit loads."""
-        ops = self.body.supported
+        ops = self.ops
         U = self.statics.unit_response[self.body.free]
         sizes = np.sqrt(np.sum(U * (ops.M @ U), axis=0))
         U = U[:, sizes > 0.0] / sizes[sizes > 0.0]
@@ -228,7 +226,7 @@ class FirstOrder:
     def _forms(self, unit: int) -> tuple[Array, Array]:
         """φᵀUφ and φᵀ(K_G + K(ω²))φ (r, r)."""
         if unit not in self._load_forms:
-            modes, ops, (change, _) = self._modes, self.body.supported, self._coupling(unit)
+            modes, ops, (change, _) = self._modes, self.ops, self._coupling(unit)
             kinematic = unit < UNIT_COUNT
             image = (ops.B[unit] if kinematic else ops.B_damper[unit - UNIT_COUNT]) @ modes
             if unit < len(ops.S):

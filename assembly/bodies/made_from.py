@@ -14,6 +14,7 @@ import meshio
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.arguments import plain_array
 from assembly.bodies.body import Body
 
 Parameters = ParamSpec("Parameters")
@@ -78,8 +79,8 @@ def in_words(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {in_words(v)}" for key, v in value.items()) + "}"
     if isinstance(value, list | tuple):
-        array = _numbers(value)
-        if array is None or array.size <= LARGEST:
+        array = plain_array(value)
+        if array is None or array.dtype.kind not in "biufc" or array.size <= LARGEST:
             return "(" + ", ".join(in_words(entry) for entry in value) + ")"
         value = array
     if isinstance(value, np.ndarray):
@@ -90,14 +91,6 @@ def in_words(value: Any) -> str:
         return f"function {value.__name__}"
     text = " ".join(repr(value).split())
     return text if len(text) <= 300 and " at 0x" not in text else _fields(value)
-
-
-def _numbers(value: Any) -> np.ndarray[Any, Any] | None:
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        return None
-    return array if array.dtype.kind in "biufc" else None
 
 
 def _fields(value: Any) -> str:

@@ -30,12 +30,11 @@ from assembly.kinematics import (
 )
 from assembly.linalg.combination import Kronecker
 from assembly.linalg.mirror import is_symmetric
-from assembly.magnitudes import ENTRY, POSITION
+from assembly.magnitudes import ENTRY, POSITION, WRITTEN
 from assembly.types import Array, Index
 
 # Names of the unit kinematics: ω_iω_j, ε_i, a_O,i.
 UNITS = ("xx", "yy", "zz", "xy", "xz", "yz", "ex", "ey", "ez", "ax", "ay", "az")
-AGREEMENT = 1e-6  # of the largest mass: files of other programs carry seven digits or more
 
 
 class GivenMatrices(ElementFamily):
@@ -214,7 +213,7 @@ def scalar_mass(M: sp.csr_matrix, dofs: DofMap) -> sp.csr_matrix:
             f"M: node {node} has rotations; G and S follow from M for displacements only"
         )
     whole, N = sp.coo_matrix(M), len(dofs.coordinates)
-    limit = AGREEMENT * abs(whole.data).max(initial=0.0)
+    limit = WRITTEN * abs(whole.data).max(initial=0.0)
     first, second = dofs.component[whole.row], dofs.component[whole.col]
     crossed = (first != second) & (abs(whole.data) > limit)
     if crossed.any():

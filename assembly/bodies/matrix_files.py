@@ -18,13 +18,12 @@ import scipy.sparse as sp
 from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.bodies.matrices import from_matrices
+from assembly.dofs import SPATIAL
 from assembly.errors import InputError
 from assembly.mesh.abaqus_deck import node_table
 from assembly.mesh.text_files import read_text, regular_file
 from assembly.optional import optional
 from assembly.types import AnyArray, Array, Index
-
-DIRECTIONS = (1, 2, 3, 4, 5, 6)
 
 # Matrix Market: banner, comments and the line of sizes; then lines that are no entries.
 HEADER = re.compile(rb"[^\n]*\n(?:[ \t\r]*(?:%[^\n]*)?\n)*[^\n]*\n?")
@@ -64,7 +63,7 @@ def from_calculix(job: str | Path) -> Body:
         pairs = np.array(rows, dtype=np.int64)
     except (ValueError, OverflowError) as fault:
         raise InputError(f"{map_file}: expected lines node.direction: {fault}") from None
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.isin(pairs[:, 1], DIRECTIONS).all():
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.isin(pairs[:, 1] - 1, SPATIAL).all():
         raise InputError(f"{map_file}: expected lines node.direction, directions 1 to 6")
     dofs = np.column_stack([_places(numbers, pairs[:, 0], deck), pairs[:, 1] - 1])
     K, M = (_triplets(deck.with_suffix(end), len(dofs)) for end in (".sti", ".mas"))
@@ -96,7 +95,7 @@ def from_abaqus(deck: str | Path, stiffness: str | Path, mass: str | Path) -> Bo
     tables = [_table(Path(path), 5, "node, dof, node, dof, value") for path in (stiffness, mass)]
     for table, path in zip(tables, (stiffness, mass), strict=True):
         _check_whole(table[:, :4], path)
-        if not np.isin(table[:, [1, 3]], DIRECTIONS).all():
+        if not np.isin(table[:, [1, 3]] - 1, SPATIAL).all():
             raise InputError(f"{path}: dofs must be 1 to 6")
     used = np.unique(
         np.concatenate([t[:, k : k + 2] for t in tables for k in (0, 2)]).astype(np.int64), axis=0

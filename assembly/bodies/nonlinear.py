@@ -17,22 +17,20 @@ displaced shape too: sections and rigid masses that have rotated move about othe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.bodies.operators import BodyOperators, present, restrict
 from assembly.bodies.pin_couples import held_couples
+from assembly.bodies.statics import nonzero
 from assembly.elements.passage import Beyond, Passage
 from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
 from assembly.kinematics import Kinematics
 from assembly.linalg.combination import Combination
 from assembly.linalg.factorization import Factorization
 from assembly.types import Array
-
-if TYPE_CHECKING:
-    from assembly.bodies.body import Body
-
 
 LOAD_STEPS = (1, 4, 16, 64)
 ITERATIONS = 20
@@ -51,17 +49,17 @@ class Equilibrium:
     beyond: Beyond
 
 
-def equilibrium(body: Body, motion: Kinematics) -> Equilibrium:
-    """The body at rest in its moving frame, stretched by its own inertia.
+def equilibrium(ops: BodyOperators, motion: Kinematics) -> Equilibrium:
+    """The body at rest in its moving frame, stretched by its own inertia; ops over all DOFs.
 
     Raises ConvergenceError (`partial` is the displacement of the last load step reached) when there
     is no equilibrium near by: past a divergence, or under a load that buckles the body.
     """
-    problem = _Problem(body, motion)
-    reached = np.zeros(body.size)
+    problem = _Problem(ops, motion)
+    reached = np.zeros(ops.n)
     fault: FrozenMotionError | None = None
     for count in LOAD_STEPS:
-        u = np.zeros(body.size)
+        u = np.zeros(ops.n)
         try:
             for step in range(1, count + 1):
                 u = problem.newton(step / count, u)
@@ -79,14 +77,15 @@ def equilibrium(body: Body, motion: Kinematics) -> Equilibrium:
 class _Problem:
     """The equilibrium equations of a body under a share of its load, and Newton's method."""
 
-    def __init__(self, body: Body, motion: Kinematics) -> None:
-        ops, coefficients = body.operators, motion.coefficients()
-        self.body, self.coefficients, self.omega = body, coefficients, motion.omega
+    def __init__(self, ops: BodyOperators, motion: Kinematics) -> None:
+        coefficients = motion.coefficients()
+        self.body, self.statics = ops.body, ops.statics
+        self.coefficients, self.omega = coefficients, motion.omega
         self.load = ops.inertia_loads @ coefficients + ops.damper_loads @ motion.twist()
         factors = [*coefficients[:9], *motion.omega]
         fixed = [*ops.S, *ops.G, *ops.circulatory]
-        self.softening = Combination.of(body.size, factors, fixed).tocsr()
-        self.hub = body.statics.balance_stiffness(motion)
+        self.softening = Combination.of(ops.n, factors, fixed).tocsr()
+        self.hub = ops.statics.balance_stiffness(motion)
         self.symmetric = not np.any(coefficients[6:9]) and not ops.B_damper
 
     def excess(self, share: float, u: Array) -> Array:
@@ -97,7 +96,7 @@ class _Problem:
 
     def newton(self, share: float, u: Array) -> Array:
         """The displacement (n,) under a share of the load, from an estimate u."""
-        inner = np.flatnonzero(~self.body.statics.held)
+        inner = np.flatnonzero(~self.statics.held)
         for _ in range(ITERATIONS):
             # Before the tangent: families refuse a displacement that is out of their range.
             residual = -self.excess(share, u)[inner]
@@ -133,3 +132,22 @@ class _Problem:
         body = self.body
         couples = held_couples(body.dofs, body.hold, self.excess(1.0, u)[body.hold])
         return sp.csr_matrix(total + couples)
+
+
+def displaced(ops: BodyOperators, parts: dict[str, Any], shape: Equilibrium) -> dict[str, Any]:
+    """M, C, D and K_G of a displaced shape.
+
+    parts: of the undeformed one. K_G is the tangent, over all DOFs of the body, less K. The
+    families' D holds all internal damping.
+    """
+    changes = [restrict(A, ops.keep, {}) for A in (*shape.beyond[:3], shape.tangent)]
+    M, C, D, tangent = ((A,) if nonzero(A) else () for A in changes)
+    one = (1.0,)
+    return present(
+        dict(
+            M=parts["M"] + Combination.of(ops.n, one * len(M), M),
+            C=parts["C"] + Combination.of(ops.n, one * len(C), C),
+            D=Combination.of(ops.n, (1.0, 1.0, *one * len(D)), (ops.D, ops.d, *D)),
+            K_G=Combination.of(ops.n, (*one * len(tangent), -1.0), (*tangent, ops.K)),
+        )
+    )

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import daxpy
 
+from assembly.bodies.body_data import BodyData
+from assembly.bodies.statics import BodyStatics, nonzero, sum_operators
 from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics
 from assembly.linalg.combination import Combination, Kronecker, Lazy
 from assembly.linalg.symmetric import Symmetric
 from assembly.types import Array, Index
-
-if TYPE_CHECKING:
-    from assembly.bodies.body import Body
-    from assembly.bodies.nonlinear import Equilibrium
 
 
 class BodyOperators:
@@ -25,10 +23,12 @@ class BodyOperators:
 
     Parameters
     ----------
-    body : Body
+    body : BodyData
         The body.
     keep : ndarray of int, shape (n,)
         Numbers of the degrees of freedom.
+    statics : BodyStatics
+        Loads of a motion and the geometric stiffness they make, over all degrees of freedom.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class BodyOperators:
         Loads (n, units) per unit of the kinematics.
     """
 
-    def __init__(self, body: Body, keep: Index) -> None:
-        self.body, self.keep, self.n = body, keep, len(keep)
+    def __init__(self, body: BodyData, keep: Index, statics: BodyStatics) -> None:
+        self.body, self.keep, self.statics, self.n = body, keep, statics, len(keep)
         slices: dict[int, sp.csr_matrix] = {}
 
         def total(operators: list[Any]) -> Any:
@@ -58,10 +58,10 @@ class BodyOperators:
         self.S = tuple(
             total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
         )
-        self.inertia_loads: Array = np.asfortranarray(body.statics.inertia_loads[keep])
-        self.B = self._lazy(body.statics.geometric_unit, UNIT_COUNT)
+        self.inertia_loads: Array = np.asfortranarray(statics.inertia_loads[keep])
+        self.B = self._lazy(statics.geometric_unit, UNIT_COUNT)
         # Per unit of v_O and ω; none without dampers against the surroundings.
-        self.B_damper = self._lazy(body.statics.geometric_damper_unit, 6 if nonzero(self.d) else 0)
+        self.B_damper = self._lazy(statics.geometric_damper_unit, 6 if nonzero(self.d) else 0)
 
     def _lazy(self, geometric_unit: Callable[[int], Any], count: int) -> tuple[Lazy, ...]:
         def maker(unit: int) -> Callable[[], Any]:
@@ -72,11 +72,7 @@ class BodyOperators:
     @cached_property
     def damper_loads(self) -> Array:
         """Forces (n, 6) of the dampers against the surroundings per unit of v_O and ω."""
-        return (
-            np.zeros((self.n, 6))
-            if not self.B_damper
-            else self.body.statics.damper_loads[self.keep]
-        )
+        return np.zeros((self.n, 6)) if not self.B_damper else self.statics.damper_loads[self.keep]
 
     @cached_property
     def dampers(self) -> sp.csr_matrix:
@@ -97,24 +93,6 @@ class BodyOperators:
         fixed = (self.M, self.K, self.D, self.d, *self.G, *self.S)
         held = self.circulatory if nonzero(self.d) else ()
         return frozenset(id(A) for A in (*fixed, *held) if not nonzero(A))
-
-    def displaced(self, parts: dict[str, Any], shape: Equilibrium) -> dict[str, Any]:
-        """M, C, D and K_G of a displaced shape.
-
-        parts: of the undeformed one. K_G is the tangent, over all DOFs of the body, less K. The
-        families' D holds all internal damping.
-        """
-        own = [restrict(A, self.keep, {}) for A in (*shape.beyond[:3], shape.tangent)]
-        M, C, D, tangent = ((A,) if nonzero(A) else () for A in own)
-        one = (1.0,)
-        return present(
-            dict(
-                M=parts["M"] + Combination.of(self.n, one * len(M), M),
-                C=parts["C"] + Combination.of(self.n, one * len(C), C),
-                D=Combination.of(self.n, (1.0, 1.0, *one * len(D)), (self.D, self.d, *D)),
-                K_G=Combination.of(self.n, (*one * len(tangent), -1.0), (*tangent, self.K)),
-            )
-        )
 
     @cached_property
     def circulatory(self) -> tuple[sp.csr_matrix, ...]:
@@ -159,21 +137,6 @@ def add_weighted(total: Array, columns: Array, weights: Array) -> None:
         daxpy(columns[:, j], total, a=weights[j])
 
 
-def sum_operators(operators: list[Any], size: int) -> Any:
-    """The sum; a single operator that is not empty is returned as it is (Kronecker stays
-    Kronecker).
-    """
-    present = [A for A in operators if nonzero(A)]
-    if not present:
-        return sp.csr_matrix((size, size))
-    if len(present) == 1:
-        return present[0]
-    total = present[0].tocsr()
-    for A in present[1:]:
-        total = total + A.tocsr()
-    return sp.csr_matrix(total)
-
-
 def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
     """A on the kept DOFs; Kronecker form survives when whole nodes are kept or dropped.
 
@@ -191,10 +154,3 @@ def restrict(A: Any, keep: Index, slices: dict[int, sp.csr_matrix]) -> Any:
     if isinstance(A, Symmetric):
         return A.restricted(keep)
     return sp.csr_matrix(A.tocsr()[keep][:, keep])
-
-
-def nonzero(A: Any) -> bool:
-    """Whether an operator may differ from zero."""
-    if isinstance(A, Kronecker):
-        return bool(A.m.nnz and np.any(A.a))
-    return not sp.issparse(A) or bool(A.nnz)

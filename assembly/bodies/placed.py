@@ -3,44 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.arguments import as_numbers, shown
-from assembly.dofs import DofMap
+from assembly.bodies.body_data import BodyData
+from assembly.dofs import PLANAR, DofMap
 from assembly.elements.placed import PlacedFamily
 from assembly.errors import InputError
 from assembly.kinematics import as_vector
+from assembly.magnitudes import EQUAL
 from assembly.types import Array, Mask
 
-if TYPE_CHECKING:
-    from assembly.bodies.body import Body
 
-ORTHOGONAL = 1e-9  # largest entry of RᵀR − I of a rotation
-PLANAR = frozenset((0, 1, 5))
-
-
-def is_planar(body: Body) -> bool:
+def is_planar(body: BodyData) -> bool:
     """Whether the body has DOFs of the plane only."""
-    return set(body.dofs.component.tolist()) <= PLANAR
+    return set(body.dofs.component.tolist()) <= set(PLANAR)
 
 
-def placed_body(body: Body, r: ArrayLike, R: ArrayLike | None) -> Body:
-    """The body moved by r and rotated by R; see `Body.placed`."""
+def placed_fields(body: BodyData, r: ArrayLike, R: ArrayLike | None) -> dict[str, Any]:
+    """What changes of a body moved by r and rotated by R; see `Body.placed`."""
     origin = as_vector([*np.ravel(r), 0.0] if np.size(r) == 2 else r, "r")
     rotation = _rotation(R)
-    if is_planar(body) and (origin[2] != 0.0 or abs(rotation[2, 2] - 1.0) > ORTHOGONAL):
+    if is_planar(body) and (origin[2] != 0.0 or abs(rotation[2, 2] - 1.0) > EQUAL):
         raise InputError(f"placed: the planar body {body.name!r} must stay in the x-y plane")
     dofs = replace(body.dofs, coordinates=origin + body.dofs.coordinates @ rotation.T)
     own = _own_axes(dofs, rotation)
     nodes = np.arange(len(dofs.coordinates))
     held = np.zeros(len(dofs), dtype=bool)
     held[body.hold] = True
-    return replace(
-        body,
+    return dict(
         dofs=dofs,
         families=tuple(PlacedFamily(f, own, origin, rotation, nodes) for f in body.families),
         fixed=_rotated_support(body, body.fixed, own),
@@ -60,7 +55,7 @@ def _rotation(R: ArrayLike | None) -> Array:
         raise InputError(
             f"R: expected a rotation (3, 3) or an angle about z in rad, got {shown(R)}"
         )
-    if np.abs(values.T @ values - np.eye(3)).max() > ORTHOGONAL or np.linalg.det(values) < 0.0:
+    if np.abs(values.T @ values - np.eye(3)).max() > EQUAL or np.linalg.det(values) < 0.0:
         raise InputError(f"R: must be a rotation (RᵀR = I, det R = 1), got {values.tolist()}")
     return values
 
@@ -86,7 +81,7 @@ def _own_axes(dofs: DofMap, R: Array) -> sp.csr_matrix:
     return sp.csr_matrix((values, (rows, cols)), shape=(len(dofs), len(dofs)))
 
 
-def _rotated_support(body: Body, held: Mask, own: sp.csr_matrix) -> Mask:
+def _rotated_support(body: BodyData, held: Mask, own: sp.csr_matrix) -> Mask:
     """The held DOFs in the new axes; InputError where a support is in some of mixed directions."""
     mixed = abs(own).sign()
     touched = np.asarray(mixed.T @ held.astype(float)) > 0.0

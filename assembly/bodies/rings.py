@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly.bodies.beams import PLANAR, SPATIAL, Theory, uniform_stations
+from assembly.bodies.beams import Theory, uniform_stations
 from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
-from assembly.dofs import DofMap
+from assembly.dofs import PLANAR, SPATIAL, DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.quadrature import gauss
 from assembly.magnitudes import LENGTH, MOST_ELEMENTS, check_count

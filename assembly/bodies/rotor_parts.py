@@ -11,14 +11,12 @@ from scipy.interpolate import PchipInterpolator
 
 from assembly.arguments import as_number, as_numbers, real_array, shown
 from assembly.errors import InputError
-from assembly.magnitudes import INERTIA, LENGTH, MASS, POSITION
+from assembly.magnitudes import INERTIA, LENGTH, MASS, POSITION, WRITTEN
 from assembly.materials.materials import Material, check_is_material
 from assembly.materials.sections import Section
 from assembly.types import Array
 
 Coefficients = float | ArrayLike | Callable[[float], ArrayLike]
-
-ROUND = 1e-6  # difference of the second moments of a round section, relative
 
 
 @dataclass(frozen=True)
@@ -250,8 +248,8 @@ def segment_lengths(segments: Sequence[tuple[float, Section]]) -> Array:
         LENGTH.number(segment[0], f"segments: number {number}: length")
         section = segment[1]
         if (
-            abs(section.Iy - section.Iz) > ROUND * section.Iy
-            or abs(section.Iyz) > ROUND * section.Iy
+            abs(section.Iy - section.Iz) > WRITTEN * section.Iy
+            or abs(section.Iyz) > WRITTEN * section.Iy
         ):
             raise InputError(
                 f"segments: number {number}: the section {section.name!r} is not axisymmetric; "

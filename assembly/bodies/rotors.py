@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import real_array, shown
 from assembly.bodies.body import Body
-from assembly.bodies.body_report import rotor_report
 from assembly.bodies.rotor_parts import Bearing, Disc
 from assembly.elements.beam import BeamFamily
 from assembly.elements.rigid import RigidFamily
@@ -81,7 +80,10 @@ class Rotor:
         return self.body.made_from
 
     def __str__(self) -> str:
-        return rotor_report(self)
+        head, *others = str(self.body).splitlines()
+        lines = [head.replace("body", "rotor", 1), *others]
+        lines += [f"  bearing at {bearing.at:g} m, node {node}" for node, bearing in self.bearings]
+        return "\n".join(line for line in lines if line != "  supports: none")
 
     def freeze(
         self, omega: float = 0.0, axis: ArrayLike | None = None, epsilon: float = 0.0

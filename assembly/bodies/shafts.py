@@ -14,18 +14,16 @@ from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.bodies.rotor_parts import Bearing, Disc, segment_lengths
 from assembly.bodies.rotors import Rotor
-from assembly.dofs import DofMap
+from assembly.dofs import SPATIAL, DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.quadrature import gauss
 from assembly.errors import InputError
-from assembly.magnitudes import MOST_ELEMENTS, check_count
+from assembly.magnitudes import EQUAL, MOST_ELEMENTS, check_count
 from assembly.materials.materials import Material, check_is_material
 from assembly.materials.sections import Section
 from assembly.types import Array
 
-SAME = 1e-9  # of the shaft's length: positions nearer than that are one node
 LATERAL = (1, 2, 4, 5)
-ALL = (0, 1, 2, 3, 4, 5)
 
 
 @described
@@ -118,7 +116,7 @@ def rotor(
     x = _nodes(steps, [*parts, ("drive", float(drive_at))], elements)
     middle = 0.5 * (x[1:] + x[:-1])
     owner = np.searchsorted(steps, middle) - 1
-    dofs = DofMap.regular(x[:, None] * np.eye(3)[0], LATERAL if lateral else ALL)
+    dofs = DofMap.regular(x[:, None] * np.eye(3)[0], LATERAL if lateral else SPATIAL)
     families = []
     for k, (_, section) in enumerate(segments):
         mine = np.flatnonzero(owner == k)
@@ -142,10 +140,10 @@ def _nodes(steps: Array, parts: Sequence[tuple[str, float]], elements: int) -> A
     total = steps[-1]
     for kind, at in parts:
         # A sum of segment lengths differs from the written position by round-off.
-        if not -SAME * total <= at <= (1.0 + SAME) * total:
+        if not -EQUAL * total <= at <= (1.0 + EQUAL) * total:
             raise InputError(f"{kind} at {at!r}: the shaft reaches from 0 to {total:.6g} m")
     marks = np.unique(np.clip(np.concatenate([steps, [at for _, at in parts]]), 0.0, total))
-    marks = marks[np.concatenate([[True], np.diff(marks) > SAME * total])]
+    marks = marks[np.concatenate([[True], np.diff(marks) > EQUAL * total])]
     pieces = [
         np.linspace(a, b, max(1, round((b - a) / total * elements)) + 1)[:-1]
         for a, b in pairwise(marks)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.bodies.operators import sum_operators
+from assembly.bodies.body_data import BodyData
 from assembly.bodies.pin_couples import held_couples
 from assembly.kinematics import Kinematics
+from assembly.linalg.combination import Kronecker
 from assembly.linalg.factorization import Factorization
 from assembly.types import Array, Mask
-
-if TYPE_CHECKING:
-    from assembly.bodies.body import Body
 
 
 class BodyStatics:
@@ -24,12 +23,15 @@ class BodyStatics:
 
     Parameters
     ----------
-    body : Body
+    body : BodyData
         The body.
+    stiffness : callable of one bool
+        K over all degrees of freedom (True) or over those that supports leave (False).
     """
 
-    def __init__(self, body: Body) -> None:
-        self.body, self.families, self.dofs = body, body.families, body.dofs
+    def __init__(self, body: BodyData, stiffness: Callable[[bool], Any]) -> None:
+        self.stiffness, self.body = stiffness, body
+        self.families, self.dofs = body.families, body.dofs
 
     @cached_property
     def inertia_loads(self) -> Array:
@@ -106,9 +108,9 @@ class BodyStatics:
         inner = np.flatnonzero(~self.held)
         if inner.size:
             if np.array_equal(self.held, self.body.fixed):
-                K = self.body.supported.K
+                K = self.stiffness(False)
             else:
-                K = self.body.operators.K.tocsr()[inner][:, inner]
+                K = self.stiffness(True).tocsr()[inner][:, inner]
             motions = self.dofs.select(inner).rigid_motions
             with Factorization(K, "spd", motions=motions) as factor:
                 u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
@@ -150,8 +152,30 @@ class BodyStatics:
         total = sum_operators([f.geometric(u, unit) for f in self.families], self.body.size)
         if not len(self.body.hold):  # of a large body without a hub there is one copy of K
             return total
-        reaction = self.body.operators.K.tocsr()[self.body.hold] @ u
+        reaction = self.stiffness(True).tocsr()[self.body.hold] @ u
         if unit is not None:
-            reaction = reaction - self.body.operators.inertia_loads[self.body.hold, unit]
+            reaction = reaction - self.inertia_loads[self.body.hold, unit]
         couples = held_couples(self.dofs, self.body.hold, reaction)
         return sp.csr_matrix(total.tocsr() + couples) if couples.nnz else total
+
+
+def sum_operators(operators: list[Any], size: int) -> Any:
+    """The sum; a single operator that is not empty is returned as it is (Kronecker stays
+    Kronecker).
+    """
+    present = [A for A in operators if nonzero(A)]
+    if not present:
+        return sp.csr_matrix((size, size))
+    if len(present) == 1:
+        return present[0]
+    total = present[0].tocsr()
+    for A in present[1:]:
+        total = total + A.tocsr()
+    return sp.csr_matrix(total)
+
+
+def nonzero(A: Any) -> bool:
+    """Whether an operator may differ from zero."""
+    if isinstance(A, Kronecker):
+        return bool(A.m.nnz and np.any(A.a))
+    return not sp.issparse(A) or bool(A.nnz)

@@ -17,10 +17,10 @@ from assembly.bodies.placed import is_planar
 from assembly.dofs import DofMap
 from assembly.elements.placed import PlacedFamily
 from assembly.errors import InputError
+from assembly.magnitudes import WRITTEN
 from assembly.types import Array, Index
 
 Chosen = str | int | Sequence[float]
-SAME_POINT = 1e-6  # of the largest extent of all members: nodes nearer than that are one node
 
 
 @described
@@ -115,7 +115,7 @@ def _merged(parts: list[Body]) -> tuple[list[Index], Array]:
     """For each part the numbers of its nodes in the new body, and all positions (N, 3)."""
     points = np.concatenate([part.dofs.coordinates for part in parts])
     extent = float(np.ptp(points, axis=0).max())
-    near = cKDTree(points).query_pairs(SAME_POINT * extent, output_type="ndarray")
+    near = cKDTree(points).query_pairs(WRITTEN * extent, output_type="ndarray")
     graph = sp.coo_matrix((np.ones(len(near)), near.T), shape=(len(points),) * 2)
     count, label = connected_components(graph, directed=False)
     # Numbers in the order in which the nodes come first.
@@ -200,7 +200,7 @@ def _node_at(body: Body, point: object) -> int:
     coordinates = body.dofs.coordinates
     distances = np.linalg.norm(coordinates - np.append(X, 0.0)[:3], axis=1)
     nearest = int(distances.argmin())
-    if distances[nearest] > SAME_POINT * np.ptp(coordinates, axis=0).max():
+    if distances[nearest] > WRITTEN * np.ptp(coordinates, axis=0).max():
         raise InputError(
             f"clamped: no node at {X.tolist()}; the nearest is at {coordinates[nearest].tolist()}"
         )

@@ -11,9 +11,9 @@ import numpy as np
 from assembly.elements.reference import CELLS, Cell, at_nodes, tabulate
 from assembly.elements.scatter import NodePattern
 from assembly.errors import MeshError
+from assembly.linalg.symmetric import ENTRIES
 from assembly.types import Array, Index
 
-BATCH_BYTES = 64_000_000  # of element arrays held at once
 KEPT_CELLS = 500  # cells of a mesh whose gradients are kept
 # Of the mean Jacobian determinant: how far below zero it may be at a node of a curved cell.
 FOLD = 0.05
@@ -159,7 +159,7 @@ class Cells:
 
 
 def _runs(block: CellBlock, bytes_per_cell: int) -> Iterator[slice]:
-    step = max(1, BATCH_BYTES // bytes_per_cell)
+    step = max(1, 8 * ENTRIES // bytes_per_cell)
     for start in range(0, len(block.nodes), step):
         yield slice(start, start + step)
 

@@ -28,10 +28,10 @@ from assembly.elements.moments import point_moments
 from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Combination, Kronecker
+from assembly.linalg.symmetric import ENTRIES
 from assembly.types import Array, Index
 
 AtPoints = Callable[[Batch], Array]  # matrices (e, q, d, d) at the points of a batch of cells
-ROWS = 2**18  # blocks that are multiplied with the elasticity together
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,9 @@ class Continuum(ElementFamily):
                 pattern.add(products, batch.slots, batch.gradient_products())
             # K_ab,ij = Σ_kl c_ikjl ∫ ∂_kφ_a ∂_lφ_b
             elasticity = law.elasticity.transpose(1, 3, 0, 2).reshape(d * d, d * d)
-            for start in range(0, pattern.size, ROWS):
-                rows = slice(start, start + ROWS)
+            run = ENTRIES // d**4
+            for start in range(0, pattern.size, run):
+                rows = slice(start, start + run)
                 part = products[rows] @ elasticity
                 total[rows] = part if products is total else total[rows] + part
         return pattern.symmetric(total.reshape(-1, d, d))

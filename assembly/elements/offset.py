@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.dofs import DofMap
+from assembly.dofs import SPATIAL, DofMap
 from assembly.elements.carried import CarriedFamily
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
@@ -22,8 +22,6 @@ from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index
-
-ALL = (0, 1, 2, 3, 4, 5)
 
 
 class OffsetFamily(CarriedFamily):
@@ -38,8 +36,8 @@ class OffsetFamily(CarriedFamily):
     ) -> None:
         self.size, self.inner, self.holder = len(dofs), inner, holder
         self.arms = inner_dofs.coordinates - dofs.coordinates[holder]
-        self.map = ElementMap(dofs, holder[:, None], ALL)
-        self.inner_map = ElementMap(inner_dofs, np.arange(len(holder))[:, None], ALL)
+        self.map = ElementMap(dofs, holder[:, None], SPATIAL)
+        self.inner_map = ElementMap(inner_dofs, np.arange(len(holder))[:, None], SPATIAL)
         blocks = np.tile(np.eye(6), (len(holder), 1, 1))
         blocks[:, :3, 3:] = -skew(self.arms)
         self.B = self._between(blocks)

@@ -8,11 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.linalg.symmetric import ENTRIES, Symmetric, row_runs
+from assembly.linalg.symmetric import ENTRIES, LARGE, Symmetric, row_runs
 from assembly.types import Array, Index
-
-LARGE = 50_000  # DOFs from which a symmetric matrix is stored by its upper triangle
-PAIRS = 2**22  # pairs of nodes that are put into a pattern together
 
 
 class NodePattern:
@@ -101,7 +98,7 @@ def _upper_rows(
 
 def _runs(nodes: Index) -> list[Index]:
     """Cells in runs whose pairs take little memory."""
-    step = max(1, PAIRS // nodes.shape[1] ** 2)
+    step = max(1, ENTRIES // nodes.shape[1] ** 2)
     return [nodes[start : start + step] for start in range(0, len(nodes), step)]
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.dofs import DofMap
+from assembly.dofs import SPATIAL, DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.passage import Displaced
 from assembly.types import Array, Index
-
-ALL = (0, 1, 2, 3, 4, 5)
 
 
 class SpringFamily(ElementFamily):
@@ -24,7 +22,7 @@ class SpringFamily(ElementFamily):
 
     def __init__(self, dofs: DofMap, connectivity: Index, stiffness: Array, damping: Array) -> None:
         self.size = len(dofs)
-        self.map = ElementMap(dofs, connectivity, ALL)
+        self.map = ElementMap(dofs, connectivity, SPATIAL)
         difference = np.array([[1.0, -1.0], [-1.0, 1.0]])
         self._signs = difference if connectivity.shape[1] == 2 else np.ones((1, 1))
         self._stiffness, self._damping = stiffness, damping

@@ -16,11 +16,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.errors import InputError
-from assembly.linalg.mirror import symmetry_of
+from assembly.linalg.mirror import SMALL, symmetry_of
 from assembly.linalg.symmetric import Symmetric
 from assembly.types import Array, Index
 
-SMALL = 200  # rows up to which full matrices are added faster than sparse ones
 LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow
 
 

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from assembly.types import Array
 
-ROUND_OFF = 1e-14  # of √(r_i r_j), r_i the largest entry of row i: unequal by round-off
-SMALL = 300  # DOFs up to which the test of a full matrix is faster
+ROUND_OFF = 64.0 * float(np.finfo(float).eps)  # of an entry, or of the terms of a sum
+SMALL = 200  # rows up to which full matrices are faster than sparse ones
 LARGE = 100_000  # nonzeros from which symmetry is judged by a product
 PRODUCT = 10.0  # round-off of a product's entry, in units of that of an entry
 

@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError, SingularSystemError
-from assembly.linalg.mumps import LARGE, petsc_arrays, return_memory
+from assembly.linalg.mumps import petsc_arrays, return_memory
+from assembly.linalg.symmetric import LARGE
 from assembly.parallel.ranks import pieces
 from assembly.types import Array
 

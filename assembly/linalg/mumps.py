@@ -19,14 +19,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.errors import MemoryLimitError, SingularSystemError, StorageError
+from assembly.linalg.symmetric import ENTRIES, LARGE
 from assembly.types import Array, Index
 
 Structure = Literal["spd", "symmetric", "general"]
 
-BLOCK = 2**24  # entries of a block of right-hand sides solved together, 128 MiB, but
-NARROWEST = 16  # columns at least: fewer cost more each
+NARROWEST = 16  # columns solved together at least: fewer cost more each
 TOGETHER = 64  # columns that MUMPS solves at a time, by default 32
-LARGE = 100_000  # DOFs from which freed memory is returned to the system
 ROOM = (50, 200)  # for pivoting, per cent of the estimate; the second where the first is too little
 PETSC_OUT_OF_MEMORY = 55  # PETSC_ERR_MEM
 TOO_LITTLE = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS: more room is needed
@@ -199,7 +198,7 @@ class MumpsFactor:
         # MUMPS solves a block of right-hand sides several times faster than one by one.
         count = b.shape[1]
         solution = np.empty((self.local, count), order="F")
-        width = max(NARROWEST, BLOCK // self.size)
+        width = max(NARROWEST, 4 * ENTRIES // self.size)
         for start in range(0, count, width):
             columns = slice(start, min(start + width, count))
             solution[:, columns] = self._solve_columns(b[:, columns])

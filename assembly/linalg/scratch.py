@@ -38,9 +38,9 @@ def scratch(place: Path) -> Iterator[Path]:
             _remove_stale(place, prefix)
             folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
             descriptor = _lock(folder, wait=False)
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"out_of_core: {place} is not a folder") from None
     except OSError as fault:
+        if isinstance(fault, FileExistsError | NotADirectoryError):
+            raise InputError(f"out_of_core: {place} is not a folder") from None
         raise StorageError(f"out_of_core: {place}: {fault.strerror or fault}") from None
     former = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(folder)
@@ -76,13 +76,12 @@ def _locked(folder: Path, wait: bool) -> Iterator[None]:
 
 def _lock(folder: Path, wait: bool) -> int | None:
     """A descriptor that holds the folder until it is closed; None where it cannot be had."""
+    descriptor = None
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return descriptor
     except OSError:  # held by a living process, or a file system without locks
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
         return None
-    return descriptor

@@ -15,11 +15,11 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from assembly.errors import SingularSystemError
+from assembly.magnitudes import ROUND_OFF
 from assembly.types import Array, Index
 
 DENSE = 3000  # DOFs up to which LAPACK counts, in about a second
 UNPIVOTED = dict(diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-BACKWARD = 1e-12  # ‖LDLᵀ − A‖ / ‖A‖ up to which the signs of D are trusted
 
 
 class SuperLUFactor:
@@ -90,7 +90,7 @@ def unpivoted_inertia(A: sp.spmatrix, order: Index | None = None) -> int:
     image[back] = lu.L @ (lu.U @ x[back])
     true = A @ x if order is None else A[order][:, order] @ x
     size = np.abs(A).sum(axis=1).max() * np.linalg.norm(x)
-    if not _unexchanged(lu) or not np.linalg.norm(image - true) <= BACKWARD * size:
+    if not _unexchanged(lu) or not np.linalg.norm(image - true) <= ROUND_OFF * size:
         raise fault
     return int(np.count_nonzero(pivots < 0.0))
 

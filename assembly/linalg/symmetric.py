@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from assembly.types import Array, Index
 
+LARGE = 50_000  # DOFs from which memory decides how matrices are stored
 ENTRIES = 2**22  # of a run of rows that is worked on at once
 
 

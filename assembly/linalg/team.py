@@ -89,10 +89,10 @@ class Team:
             self._announce(name, *arguments)
             try:
                 return getattr(self, f"_{name}")(*arguments, data=data)
-            except FrozenMotionError:  # of the factor, and so raised on every rank
-                raise
-            except BaseException:
-                self.broken = True  # the others may be waiting inside the operation
+            except BaseException as fault:
+                # A fault of the factor is raised on every rank. After any other one, the others
+                # may be waiting inside the operation.
+                self.broken = self.broken or not isinstance(fault, FrozenMotionError)
                 raise
 
     # Both sides: `data` is None on other ranks than the driver.
@@ -123,10 +123,9 @@ class Team:
                 return bool(arguments[0])
             try:
                 getattr(self, f"_{name}")(*arguments, data=None)
-            except FrozenMotionError:
-                pass  # raised on the driver too
             except BaseException as fault:
-                give_up(self.comm, fault)
+                if not isinstance(fault, FrozenMotionError):  # which is raised on the driver too
+                    give_up(self.comm, fault)
 
 
 class SharedFactor:

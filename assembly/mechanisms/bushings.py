@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_numbers
 from assembly.errors import MechanismError
+from assembly.magnitudes import ROUND_OFF
 from assembly.mechanisms.joints import Joint, Point, fixed
 from assembly.types import Array
 
 Coefficients = ArrayLike | Callable[[float], ArrayLike]
-NEGATIVE = 1e-12  # of the largest entry: a smaller negative eigenvalue is round-off
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ class Bushing:
                 f"{value.shape}"
             )
         largest = np.abs(value).max()
-        if not np.isfinite(largest) or np.abs(value - value.T).max() > NEGATIVE * largest:
+        if not np.isfinite(largest) or np.abs(value - value.T).max() > ROUND_OFF * largest:
             raise MechanismError(f"{label}: must be finite and symmetric, got {value.tolist()}")
-        if np.linalg.eigvalsh(value)[0] < -NEGATIVE * largest:
+        if np.linalg.eigvalsh(value)[0] < -ROUND_OFF * largest:
             raise MechanismError(f"{label}: must not be negative, got {value.tolist()}")
         return np.asarray(0.5 * (value + value.T))
 

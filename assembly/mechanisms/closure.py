@@ -9,6 +9,7 @@ on what was asked before. Many times are solved together, each from the anchors 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -17,18 +18,17 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_number, as_numbers
 from assembly.errors import MechanismError, SingularPositionError
+from assembly.linalg.mirror import ROUND_OFF
 from assembly.mechanisms.closure_equations import ClosureEquations
-from assembly.mechanisms.first_assembly import assembled, check_rank
+from assembly.mechanisms.first_assembly import STRIDE, assembled, check_rank
 from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.joint_rows import Evaluated, JointRows
 from assembly.mechanisms.rigid_state import Pose, RigidState, between, moving_frames, resting_frames
 from assembly.types import Array, Index, Mask
 
 NEWTON_STEPS = 12
-STRIDE = 0.2  # rad (or characteristic lengths) that no body may exceed between two anchors
 FIRST_STEP = 1e-3  # s
 SHORTEST_STEP = 1e-9  # of the longest step taken: below it the mechanism is stuck
-ROUND_OFF = 64.0 * np.finfo(float).eps  # of the terms of an acceleration
 
 
 class _Wall(SingularPositionError):
@@ -107,13 +107,17 @@ class Closure:
         """Instants that stand for the motion: over a period, or the first anchors."""
         if self.period is not None:
             return [self.period * k / count for k in range(count)]
-        anchors = self._anchors[1]
-        while len(anchors) < count and 1 not in self._walls:
+        self._follow(1, lambda anchors: len(anchors) >= count)
+        return [anchor.t for anchor in self._anchors[1][:count]]
+
+    def _follow(self, sign: int, enough: Callable[[list[RigidState]], bool]) -> None:
+        """Anchors of one sign until they are enough, or the motion ends."""
+        anchors = self._anchors[sign]
+        while not enough(anchors) and sign not in self._walls:
             try:
-                anchors.append(self._next_anchor(anchors[-1], 1))
+                anchors.append(self._next_anchor(anchors[-1], sign))
             except _Wall as wall:
-                self._walls[1] = wall
-        return [anchor.t for anchor in anchors[:count]]
+                self._walls[sign] = wall
 
     def evaluate(self, state: RigidState) -> Evaluated:
         return self.rows.evaluate(state.frames, state.t)
@@ -158,12 +162,7 @@ class Closure:
 
     def _extend(self, last: float, sign: int) -> None:
         """Anchors of one sign up to a time; SingularPositionError where the motion ends before."""
-        anchors = self._anchors[sign]
-        while sign * anchors[-1].t < sign * last and sign not in self._walls:
-            try:
-                anchors.append(self._next_anchor(anchors[-1], sign))
-            except _Wall as wall:
-                self._walls[sign] = wall
+        self._follow(sign, lambda anchors: sign * anchors[-1].t >= sign * last)
         if sign in self._walls and sign * last >= sign * self._walls[sign].t:
             raise SingularPositionError(str(self._walls[sign]))
 

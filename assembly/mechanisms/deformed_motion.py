@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from assembly.bodies.balance import Energies, Momenta, Powers
 from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, K, frame_power
+from assembly.bodies.nonlinear import ITERATIONS
 from assembly.elements.moments import kinetic_energy, momenta
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
@@ -37,7 +38,6 @@ from assembly.mechanisms.rigid_state import RigidState
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from assembly.types import Array
 
-CLOSING_STEPS = 30
 CLOSED = 1e-13  # of a characteristic length, or rad: the last step that closes the joints
 
 
@@ -106,7 +106,7 @@ class DeformedMotion:
         path = np.zeros((3, self.size))
         path[0] = guess
         path[:, self.masters] = q, v, a
-        for _ in range(CLOSING_STEPS):
+        for _ in range(ITERATIONS):
             at = self.rows(path)
             step = self._solved(at, at.evaluated.value.value)
             path[0, self.slaves] -= step

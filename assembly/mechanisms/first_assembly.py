@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assembly.errors import MechanismError, RedundantConstraintError, SingularPositionError
+from assembly.magnitudes import EQUAL
 from assembly.mechanisms.closure_equations import ClosureEquations
 from assembly.mechanisms.jacobian import SINGULAR
 from assembly.mechanisms.rigid_state import Pose, resting_frames
@@ -22,7 +23,7 @@ def assembled(equations: ClosureEquations, pose: Pose) -> Pose:
     scaled = np.abs(lag * equations.row_scale)
     for part in np.linspace(1.0, 0.0, 2 + int(scaled.max(initial=0.0) / STRIDE)):
         pose, residual = _closed(equations, pose, part * lag)
-    if np.linalg.norm(residual) > 1e-10:
+    if np.linalg.norm(residual) > EQUAL:
         worst = int(np.abs(residual).argmax())
         raise SingularPositionError(
             f"the mechanism cannot be assembled at t = 0 s: joint {equations.rows.joints[worst]} "
@@ -76,10 +77,10 @@ def check_rank(equations: ClosureEquations, pose: Pose) -> None:
     rows, free = len(equations.rows), len(equations.active)
     if rank < min(rows, free):
         # A position that is singular by chance is regular at neighbouring times.
-        try:
-            rank, weight, loose = _rank(equations, assembled(equations, pose.moved(loose)))
-        except SingularPositionError:
+        near, residual = _closed(equations, pose.moved(loose), 0.0 * equations.row_scale)
+        if np.linalg.norm(residual) > EQUAL:
             return
+        rank, weight, loose = _rank(equations, near)
     if rank < rows:
         named = zip(equations.rows.labels, weight, strict=True)
         names = dict.fromkeys(label for label, w in named if w > 1e-6)

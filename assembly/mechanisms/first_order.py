@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as la
 
-from assembly.bodies.first_order import DEPENDENT, judge, left_out
+from assembly.bodies.first_order import DEPENDENT, RITZ_MODES, judge, left_out
 from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
@@ -31,7 +31,6 @@ from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.reduced_parts import ReducedParts, reduced_parts
 from assembly.types import Array
 
-TRIALS = 6  # Ritz modes of the error estimate
 ROUNDS = 4  # of subspace iteration, from vectors at random
 LOAD_STIFFNESS = ("K_epsilon", "K_omega2", "K_G", "K_transport")
 FREE = (
@@ -202,7 +201,7 @@ class FirstOrderDeflections:
         loads: the stiffness of the loads at no deflection. Values (P, entries).
         """
         n, error = self.pattern.sparsity.shape[0], 0.0
-        modes = np.random.default_rng(0).standard_normal((n, min(n, TRIALS)))
+        modes = np.random.default_rng(0).standard_normal((n, min(n, RITZ_MODES)))
         rounds = ROUNDS
         tocsr = self.pattern.sparsity.tocsr
         each = zip(self._factors, self._mass, changes, squares, stress, loads, strict=True)

@@ -19,11 +19,9 @@ from numpy.typing import ArrayLike
 from assembly.bodies.body import Body
 from assembly.errors import MechanismError
 from assembly.kinematics import skew
+from assembly.magnitudes import EQUAL, WRITTEN
 from assembly.mechanisms.joints import GROUND, Joint, Point
 from assembly.types import Array, Index
-
-ON_NODE = 1e-6  # of the body's size: how near to a node a joint's point must be
-FLAT = 1e-10  # relative size of an inertia Θ below which a set does not show all rotations
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ class FittedRotation:
         if self.planar:
             return np.diag([0.0, 0.0, 1.0 / theta[2, 2] if theta[2, 2] > 0.0 else 0.0])
         sizes = np.linalg.eigvalsh(theta)
-        return np.linalg.inv(theta) if sizes[0] > FLAT * sizes[2] else np.zeros((3, 3))
+        return np.linalg.inv(theta) if sizes[0] > EQUAL * sizes[2] else np.zeros((3, 3))
 
     @cached_property
     def first(self) -> Array:
@@ -172,7 +170,7 @@ def body_point(label: str, name: str, point: Point, bodies: dict[str, Body]) -> 
         return JointPoint(number, np.zeros(1, dtype=np.intp), X, X - nodes[0])
     distances = np.linalg.norm(nodes - X, axis=1)
     node = int(distances.argmin())
-    if distances[node] > ON_NODE * np.ptp(nodes, axis=0).max():
+    if distances[node] > WRITTEN * np.ptp(nodes, axis=0).max():
         raise MechanismError(
             f"{label}: no node of body {name!r} at {X.tolist()}; the nearest is "
             f"node {node} at {nodes[node].tolist()}"

@@ -21,6 +21,7 @@ from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
 from assembly.linalg.factorization import Factorization
+from assembly.linalg.symmetric import ENTRIES
 from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
@@ -38,7 +39,6 @@ from assembly.system.supports import unresisted
 from assembly.types import Array
 
 LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of it pays
-BATCH_NUMBERS = 1 << 20  # of the arrays of one batch of instants: they stay in the cache
 
 
 class Mechanism(TrimmedMechanism):
@@ -247,7 +247,7 @@ class Mechanism(TrimmedMechanism):
             return self._freeze_trimmed(at, transport, driven)
         elastic, stressed = self.elastic(driven), prestress is not None
         size = elastic.numbers_an_instant(stressed, prestress == "first-order")
-        batches = np.array_split(at, min(len(at), -(-len(at) * size // BATCH_NUMBERS)))
+        batches = np.array_split(at, min(len(at), -(-len(at) * size // (ENTRIES // 4))))
         series = [self._freeze_batch(part, transport, prestress, elastic) for part in batches]
         return FrozenSeries.joined(series)
 

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
 from assembly.errors import ConvergenceError, MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
-from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
+from assembly.mechanisms.deformed_motion import CLOSED, DeformedMotion, DeformedState
 from assembly.types import Array
 
-ITERATIONS = 15
-STEP_TOLERANCE = 1e-9  # of the last Newton step against q; the error is then about its square
 SLOW = 0.05  # ratio of two Newton steps from which the tangent is formed exactly
-ROUND_OFF = 1e-13  # of the largest force: a smaller residual is zero
 SMALLEST_SHARE = 2.0**-9  # of the path: below it, it ends
 LIMIT_POINT = 0.2  # of the first smallest eigenvalue of the stiffness: below it, it vanishes
 DENSE = 1500  # DOFs up to which these eigenvalues are computed
@@ -51,7 +49,7 @@ def newton(motion: DeformedMotion, q: Array, guess: Array) -> Equilibrium:
             raise ConvergenceError("Newton's method diverges")
         state = motion.closed(state.q + step, rest, rest, state.path[0])
         converged = size <= STEP_TOLERANCE * float(np.linalg.norm(state.q))
-        noise = ROUND_OFF * np.abs(state.force).max(initial=0.0)
+        noise = CLOSED * np.abs(state.force).max(initial=0.0)
         if converged or np.abs(state.residual).max(initial=0.0) <= noise:
             return Equilibrium(state, iteration)
         exact = exact or size > SLOW * last

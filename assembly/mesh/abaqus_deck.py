@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import MeshError
-from assembly.mesh.text_files import read_text, regular_file, shown
+from assembly.mesh.text_files import LARGEST_SET, read_text, regular_file, shown
 from assembly.types import Array
 
 # Element types by shape and number of nodes. Variants (reduced, hybrid, incompatible modes) have
@@ -37,7 +37,6 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
 )
 
 
-LARGEST_SET = 20_000_000  # members
 MOST_INCLUDES = 200
 LARGEST_NUMBER = 2**53
 

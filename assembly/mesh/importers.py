@@ -140,9 +140,9 @@ def _read_file(path: Path) -> meshio.Mesh:
                 raw.point_sets.update(nastran_deck.grid_sets(path))
                 return raw
             return meshio.read(path)
-    except MeshError:
-        raise
     except (Exception, SystemExit) as fault:
+        if isinstance(fault, MeshError):
+            raise
         reason = " ".join(str(fault).split()) or type(fault).__name__
         if isinstance(fault, SystemExit):
             reason = f"no complete {path.suffix} file"

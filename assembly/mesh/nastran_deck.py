@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from assembly.errors import MeshError
-from assembly.mesh.text_files import read_text
+from assembly.mesh.text_files import LARGEST_SET, read_text
 from assembly.types import Index
-
-LARGEST_SET = 20_000_000  # numbers that one range of a set may name
 
 
 def translated(path: Path) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from assembly.errors import InputError
 
 LARGEST = 4 * 2**30  # bytes
+LARGEST_SET = 20_000_000  # members
 _opened: ContextVar[list[Path] | None] = ContextVar("opened", default=None)
 
 
@@ -33,12 +34,11 @@ def regular_file(path: str | Path, error: type[InputError] = InputError) -> Path
     file = Path(path)
     try:
         status = file.stat()
-    except FileNotFoundError:
-        raise error(f"{shown(path)}: no such file") from None
-    except OSError as fault:
-        raise error(f"{shown(path)}: cannot be read: {fault.strerror}") from None
-    except ValueError:
-        raise error(f"{shown(path)}: cannot be read: NUL in the file name") from None
+    except (OSError, ValueError) as fault:
+        if isinstance(fault, FileNotFoundError):
+            raise error(f"{shown(path)}: no such file") from None
+        reason = getattr(fault, "strerror", "NUL in the file name")
+        raise error(f"{shown(path)}: cannot be read: {reason}") from None
     if not stat.S_ISREG(status.st_mode):
         what = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
         raise error(f"{shown(path)}: cannot be read: it is {what}, expected a file")
@@ -62,12 +62,10 @@ def read_text(
     file = regular_file(path, error)
     try:
         return file.read_text(encoding="utf-8", errors="replace" if replace else "strict")
-    except OSError as fault:
-        raise error(f"{shown(path)}: cannot be read: {fault.strerror}") from None
-    except UnicodeDecodeError:
-        raise error(f"{shown(path)}: cannot be read: not a text file") from None
-    except MemoryError:
-        raise error(f"{shown(path)}: cannot be read: too large for the memory") from None
+    except (OSError, UnicodeDecodeError, MemoryError) as fault:
+        other = "too large for the memory" if isinstance(fault, MemoryError) else "not a text file"
+        reason = getattr(fault, "strerror", other)
+        raise error(f"{shown(path)}: cannot be read: {reason}") from None
 
 
 def shown(words: str | Path) -> str:

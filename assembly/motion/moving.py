@@ -145,7 +145,7 @@ class MovingBody:
         """
         check_body(self.body)
         at = as_number(t, "t", MotionError)
-        q = equilibrium(self.body, self.motion.at(at)).displacement[self.body.free]
+        q = equilibrium(self.body.operators, self.motion.at(at)).displacement[self.body.free]
         return self.displaced(at, q, 0.0 * q, 0.0 * q)
 
     @cached_property

@@ -21,12 +21,13 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
+from assembly.magnitudes import EQUAL, ROUND_OFF
 from assembly.types import Array, Index
 
 Solve = Callable[[Array, bool], Array]  # of loads (n, p), with the transpose if True
 
-ELASTIC_TOLERANCE = 1e-12  # of |K| |v|: round-off of a product with K
-MOTION_TOLERANCE = 1e-9  # of ‖K(ε)v‖ + ‖K(ω²)v‖ + …, which cancel in the sum with K v
+# Of |K| |v|: round-off of a product with K; of ‖K(ε)v‖ + ‖K(ω²)v‖ + …, which cancel in the sum.
+ELASTIC_TOLERANCE, MOTION_TOLERANCE = ROUND_OFF, EQUAL
 
 
 @dataclass(frozen=True)

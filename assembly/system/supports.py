@@ -11,10 +11,8 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from assembly.magnitudes import ROUND_OFF
 from assembly.types import Array, Mask
-
-ROUND_OFF = 1e-12  # of what a row of K could exert: a product K v below it is zero
-DEPENDENT = 1e-12  # singular value below which motions, of unit size, depend on others
 
 
 def unresisted(motions: Array, *stiffnesses: sp.csr_matrix) -> Array:
@@ -43,7 +41,7 @@ def unresisted(motions: Array, *stiffnesses: sp.csr_matrix) -> Array:
         return motions
     size = np.linalg.norm(motions, axis=0)
     U, sizes, _ = la.svd(motions / np.where(size > 0.0, size, 1.0), full_matrices=False)
-    V = U[:, sizes > DEPENDENT]
+    V = U[:, sizes > ROUND_OFF]
     forces = np.vstack([_relative_forces(K, V) for K in present])
     Z = la.svd(forces, full_matrices=False)[2].T
     free = np.abs(forces @ Z).max(axis=0) <= ROUND_OFF

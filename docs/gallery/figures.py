@@ -25,7 +25,7 @@ onsets = modal.events(tracks)
 
 def draw(width, height, style="default"):
     """The diagram above the map, as an image."""
-    with plt.style.context([style, {"figure.constrained_layout.use": True}]):
+    with plt.style.context(["default", style, {"figure.constrained_layout.use": True}]):
         fig, (upper, lower) = plt.subplots(2, 1, figsize=(width, 2 * height), dpi=150)
         modal.plot.campbell(tracks, upper)
         modal.plot.map(grid, lower)

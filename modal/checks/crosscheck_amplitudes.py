@@ -25,8 +25,6 @@ from modal.data.variables import CROSSCHECK_AMPLITUDES
 from modal.transient.nonlinear import check_nonlinear
 from modal.types import Array, Complex
 
-TURNS = 1  # of the mode's phase, from which its rate is taken
-
 
 def crosscheck_amplitudes(
     model: Any,
@@ -151,7 +149,7 @@ def _row(
     """The results of one amplitude."""
     motion = start.motion(amplitude, cycles, steps)
     t, c, lam = motion.time, motion.coordinate, start.lam
-    found = rate_of_turns(t, c, TURNS) if start.oscillates else _real_rate(t, c, lam)
+    found = rate_of_turns(t, c) if start.oscillates else _real_rate(t, c, lam)
     # The trapezoidal rule turns e^{λt} into the powers of (2 + hλ)/(2 − hλ).
     found = complex(2.0 / motion.step * np.tanh(0.5 * motion.step * found))
     outcome, last = "diverges", np.nan

@@ -17,13 +17,13 @@ from scipy.interpolate import CubicSpline
 
 from assembly.arguments import as_numbers, check_kind
 from assembly.errors import InputError
+from assembly.magnitudes import EQUAL
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from modal.data.datasets import described, provenance
 from modal.data.variables import IDENTIFIED
 from modal.eigen.modes import Modes
 from modal.types import Complex
 
-EVEN = 1e-9  # relative scatter of the sampling interval
 SIGNIFICANT = 1e-6  # of the largest singular value: smaller ones are noise
 
 
@@ -83,7 +83,7 @@ def rate_of(time: ArrayLike, coordinate: ArrayLike) -> complex:
     return complex(centred @ np.log(np.abs(c)) / norm, centred @ np.unwrap(np.angle(c)) / norm)
 
 
-def rate_of_turns(time: ArrayLike, coordinate: ArrayLike, turns: int) -> complex:
+def rate_of_turns(time: ArrayLike, coordinate: ArrayLike, turns: int = 1) -> complex:
     """λ of a coordinate from the first `turns` turns of its phase, NaN where it has not so many.
 
     The change of log|c| between equal phases: harmonics of a periodic motion do not enter.
@@ -148,7 +148,7 @@ def matrix_pencil(time: ArrayLike, signals: ArrayLike, modes: int | None = None)
     if t.ndim != 1 or t.size != Y.shape[0] or t.size < 6:
         raise InputError(f"matrix pencil: expected 6 samples or more, got {t.shape} and {Y.shape}")
     dt = np.diff(t)
-    if np.ptp(dt) > EVEN * np.abs(dt).max() + 4 * np.finfo(float).eps * np.abs(t).max():
+    if np.ptp(dt) > EQUAL * np.abs(dt).max() + 4 * np.finfo(float).eps * np.abs(t).max():
         raise InputError(
             "matrix pencil: samples must be evenly spaced; integrate with a fixed step"
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from assembly.magnitudes import EQUAL
 from modal.types import Complex
 
 SETTLED = 0.02  # relative change of an envelope, from one quarter of the motion to the next
-NO_RATE = 1e-9  # of |λ|: a smaller growth rate is none
 VANISHED = 1e-3  # of the initial amplitude
 STABLE = ("decays", "periodic", "bounded")  # outcomes that a stable linear verdict allows
 
@@ -38,14 +38,14 @@ def outcome_of(coordinate: Complex, lam: complex, span: float, conservative: boo
     if change > 0.0:
         return "grows"
     # Where the equilibrium is unstable, a falling envelope ends at a finite amplitude.
-    return "limit cycle" if lam.real > NO_RATE * abs(lam) else "decays"
+    return "limit cycle" if lam.real > EQUAL * abs(lam) else "decays"
 
 
 def sizes(lam: complex) -> tuple[float, float]:
     """The sizes, 1/s, to which differences of frequency and of growth rate are relative: |Im λ| and
     |Re λ|, each |λ| where there is none of it."""
     size = abs(lam)
-    grows = abs(lam.real) > NO_RATE * size
+    grows = abs(lam.real) > EQUAL * size
     return abs(lam.imag) or size, abs(lam.real) if grows else size
 
 
@@ -58,7 +58,7 @@ def agreement(motion: complex, lam: complex, outcome: str, tolerance: float) -> 
     """
     frequency, growth = sizes(lam)
     same_frequency = abs(motion.imag - lam.imag) <= tolerance * frequency
-    none = abs(lam.real) <= NO_RATE * abs(lam)
+    none = abs(lam.real) <= EQUAL * abs(lam)
     allowed = tolerance**2 * growth if none else tolerance * growth
-    stable = outcome in STABLE if lam.real <= NO_RATE * abs(lam) else motion.real > 0.0
+    stable = outcome in STABLE if lam.real <= EQUAL * abs(lam) else motion.real > 0.0
     return same_frequency, abs(motion.real - lam.real) <= allowed and stable

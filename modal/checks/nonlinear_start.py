@@ -10,8 +10,10 @@ import scipy.sparse as sp
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
 from assembly.errors import ConvergenceError, InputError
 from assembly.linalg.factorization import Factorization
+from assembly.magnitudes import EQUAL
 from assembly.system.frozen import FrozenSystem
 from modal.checks.identification import modal_coordinates
 from modal.eigen.solve import solve
@@ -20,8 +22,6 @@ from modal.types import Array, Complex
 
 PIECES = 8  # of a cycle 2π/|λ|, λ real: such a motion may leave the range within a cycle
 STEADY = 1e-3  # of the amplitude and of |λ|: what changes with time by less is steady
-SYMMETRIC = 1e-9  # of the matrix: a smaller dissipative or circulatory part is none
-ITERATIONS, SETTLED = 20, 1e-9  # Newton steps of a start, the last one against the displacement
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class NonlinearStart:
             with Factorization(bordered, "general") as factor:
                 change = np.asarray(factor.solve(np.append(-force, 0.0)))
             q, mu = q + change[:-1], mu + float(change[-1])
-            if np.linalg.norm(change[:-1]) <= SETTLED * np.linalg.norm(q):
+            if np.linalg.norm(change[:-1]) <= STEP_TOLERANCE * np.linalg.norm(q):
                 self.model.displaced(self.t, q, v, 0.0 * q)  # as `integrate` starts
                 return q, v
         raise ConvergenceError(
@@ -161,7 +161,7 @@ def _largest(system: FrozenSystem, x: Complex) -> int:
     size = np.abs(x)
     if system.dofs is not None:
         displacements = np.where(system.dofs.component < 3, size, 0.0)
-        if displacements.max() > SYMMETRIC * size.max():
+        if displacements.max() > EQUAL * size.max():
             size = displacements
     return int(np.argmax(size))
 
@@ -171,6 +171,6 @@ def _is_conservative(system: FrozenSystem) -> bool:
     C, K = system.damping, system.stiffness
     dissipative, circulatory = abs(C + C.T).max(), abs(K - K.T).max()
     return bool(
-        dissipative <= SYMMETRIC * max(abs(C).max(), np.sqrt(abs(system.M).max() * abs(K).max()))
-        and circulatory <= SYMMETRIC * abs(K).max()
+        dissipative <= EQUAL * max(abs(C).max(), np.sqrt(abs(system.M).max() * abs(K).max()))
+        and circulatory <= EQUAL * abs(K).max()
     )

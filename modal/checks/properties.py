@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.kinematics import skew
+from assembly.magnitudes import EQUAL
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from modal.checks.property_report import Property, PropertyReport, judged, skipped
 from modal.checks.symmetry import is_pinned, symmetry_classes
@@ -14,10 +15,7 @@ from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic, bound
 from modal.eigen.solve import solve
 
-RAYLEIGH_BOUND = 1e-9  # of the sum of the sizes of the terms
-CHAIN_BOUND = 1e-9
-SPECTRUM_BOUND = 1e-10  # backward error of the mirrored pair
-PINNED_BOUND = 1e-10  # of the sum of the norms of the terms
+BACKWARD = 1e-10  # backward errors: of the sum of the norms of the terms
 CONSERVATIVE = ("C", "K", "K_omega2", "K_G")
 
 
@@ -122,7 +120,7 @@ def _rayleigh(quadratic: Quadratic, modes: Modes, statement: str) -> Property:
         "P1",
         statement,
         max((defect / sizes).max(), imaginary.max()),
-        RAYLEIGH_BOUND,
+        EQUAL,
         f"{len(omega)} modes",
     )
 
@@ -130,7 +128,7 @@ def _rayleigh(quadratic: Quadratic, modes: Modes, statement: str) -> Property:
 def _mirrored(quadratic: Quadratic, modes: Modes, statement: str) -> Property:
     # Q(−λ̄) is the adjoint of Q(λ): the left vector of λ must be the right vector of −λ̄.
     error = quadratic.backward_error(-modes.eigenvalues.conj(), modes.left)
-    return judged("P3", statement, error.max(), SPECTRUM_BOUND, f"{len(modes)} modes")
+    return judged("P3", statement, error.max(), BACKWARD, f"{len(modes)} modes")
 
 
 # P2
@@ -160,7 +158,7 @@ def _zeros(system: FrozenSystem) -> list[Property]:
     rank = int((np.linalg.svd(coupling, compute_uv=False) > 1e-10 * max(bound(C), 1e-300)).sum())
     wrong = abs(chain.count - (2 * m - rank))
     note = f"{chain.count} zeros, {m} free mobilities, rank {rank}"
-    return [judged("P2", statement, max(first, second) + wrong, CHAIN_BOUND, note)]
+    return [judged("P2", statement, max(first, second) + wrong, EQUAL, note)]
 
 
 def _relative(vectors: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
@@ -205,4 +203,4 @@ def _pinned(system: FrozenSystem) -> Property:
     # low speed, where the terms of K v of size |K| |v| cancel.
     rounding = np.finfo(float).eps * np.linalg.norm(abs(system.K) @ abs(v)) / scale
     defect = float(np.linalg.norm(total) / scale)
-    return judged("P5", statement, defect, PINNED_BOUND + float(rounding))
+    return judged("P5", statement, defect, BACKWARD + float(rounding))

@@ -17,13 +17,12 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
+from assembly.magnitudes import EQUAL, ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.checks.property_report import Property, judged, skipped
 from modal.eigen.quadratic import bound
 from modal.types import Array
 
-CLASS_BOUND = 1e-12  # of the matrix's largest entry
-COUPLE_BOUND = 1e-9  # of the couple
 SYMMETRIC = ("M", "D", "K", "K_omega2", "K_G")
 SKEW = ("C", "K_epsilon")
 SIGNS = {"M": 1.0, "K": 1.0, "K_omega2": -1.0}  # semidefinite with this sign (M definite)
@@ -43,12 +42,12 @@ def symmetry_classes(system: FrozenSystem) -> list[Property]:
             continue
         mirrored = A - A.T if name in SYMMETRIC else A + A.T
         asymmetry = abs(mirrored).max() / abs(A).max()
-        pin = pin_rotations(system) if name == "K_G" and asymmetry > CLASS_BOUND else None
+        pin = pin_rotations(system) if name == "K_G" and asymmetry > ROUND_OFF else None
         if pin is not None:
             out.append(_turning_couple(system, pin))
         else:
             kind = "symmetric" if name in SYMMETRIC else "skew"
-            out.append(judged("P4", f"{label} is {kind}", asymmetry, CLASS_BOUND))
+            out.append(judged("P4", f"{label} is {kind}", asymmetry, ROUND_OFF))
         if name in SIGNS:
             out.append(_sign(A, label, SIGNS[name], strict=name == "M"))
     return out
@@ -92,14 +91,14 @@ def _turning_couple(system: FrozenSystem, R: Array) -> Property:
     couple = np.array([tilde[2, 1], tilde[0, 2], tilde[1, 0]])
     rows = sp.csr_matrix(A)
     remainder = abs(S + 0.5 * (rows @ sp.csr_matrix(np.linalg.pinv(tilde, 1e-9)) @ rows.T)).max()
-    defect = remainder / abs(system.K_G).max() * (COUPLE_BOUND / CLASS_BOUND)
+    defect = remainder / abs(system.K_G).max() * (EQUAL / ROUND_OFF)
     needed = _needed_couple(system, R)
     note = "its size not compared: the pin accelerates, or the shape is stretched"
     if needed is not None:
         defect = max(defect, np.linalg.norm(couple - needed) / np.linalg.norm(needed))
         note = f"{np.linalg.norm(needed):.4g} N·m, not conservative"
     statement = "K_G is symmetric but for ½ΦM̃Φᵀ of the pin's couple M"
-    return judged("P4", statement, defect, COUPLE_BOUND, note)
+    return judged("P4", statement, defect, EQUAL, note)
 
 
 def _needed_couple(system: FrozenSystem, R: Array) -> Array | None:
@@ -126,7 +125,7 @@ def _sign(A: sp.csr_matrix, label: str, sign: float, strict: bool) -> Property:
     """Definiteness by a Cholesky factorization, after a shift by the bound unless strictly
     definite."""
     size = bound(A)
-    shift = 0.0 if strict else CLASS_BOUND * size
+    shift = 0.0 if strict else ROUND_OFF * size
     statement = f"{label} is {'positive' if sign > 0 else 'negative'} "
     statement += "definite" if strict else "semidefinite"
     try:
@@ -134,4 +133,4 @@ def _sign(A: sp.csr_matrix, label: str, sign: float, strict: bool) -> Property:
         failed = 0.0
     except SingularSystemError:
         failed = 1.0
-    return judged("P4", statement, failed * max(shift / size, 1.0), 0.0 if strict else CLASS_BOUND)
+    return judged("P4", statement, failed * max(shift / size, 1.0), 0.0 if strict else ROUND_OFF)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from assembly.errors import ConvergenceError
-from modal.critical.refinement import Critical, Freeze, refined
+from assembly.magnitudes import EQUAL
+from modal.critical.refinement import ROUND_OFF, Critical, Freeze, refined
 from modal.eigen.solve import solve
 from modal.tracking.tracking import track
 from modal.types import Array, Complex, Mask
 
 MARGIN = 1.2  # of the largest speed: the modes up to there are followed
-SAME = 1e-7  # relative distance of two crossings of one mode
-OSCILLATING = 1e-9  # |Im λ| / |λ| of a mode that is not overdamped
 NEAR = 0.05  # |Im λ − Ω| / Ω of a mode that may touch the line between two speeds
 
 
@@ -58,7 +57,7 @@ def _begun(grid: Array, values: Complex, end: float) -> int:
 
 
 def _oscillating(values: Complex) -> Mask:
-    return np.asarray(np.abs(values.imag) > OSCILLATING * np.abs(values))
+    return np.asarray(np.abs(values.imag) > EQUAL * np.abs(values))
 
 
 def _followed(freeze: Freeze, grid: Array, k: int) -> Complex:
@@ -108,8 +107,8 @@ def _distinct(found: list[Critical]) -> list[Critical]:
         same = [
             other
             for other in out
-            if abs(other.speed - one.speed) <= SAME * one.speed
-            and abs(other.eigenvalue - one.eigenvalue) <= SAME * abs(one.eigenvalue)
+            if abs(other.speed - one.speed) <= ROUND_OFF * one.speed
+            and abs(other.eigenvalue - one.eigenvalue) <= ROUND_OFF * abs(one.eigenvalue)
             and abs(other.shape.conj() @ one.shape) > 1.0 - 1e-6
         ]
         if not same:

@@ -65,14 +65,13 @@ def lock(folder: Path) -> int | None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except OSError as fault:
         os.close(descriptor)
+        if not isinstance(fault, BlockingIOError):
+            return None
         raise StorageError(
             f"{folder}: another process is writing this map; wait for it, or give another store"
         ) from None
-    except OSError:
-        os.close(descriptor)
-        return None
     return descriptor
 
 
@@ -99,10 +98,8 @@ def discard(path: Path) -> None:
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
+    except (OSError, OverflowError) as fault:
+        return not isinstance(fault, ProcessLookupError)
     return True
 
 

@@ -128,9 +128,7 @@ MODES: Table = {
 
 EVENTS: Table = {
     "event": Variable("kind of the event", None, _EVENT),
-    "event_mode": Variable(
-        "number of the track, −1 for a mode that is not followed", "1", _EVENT
-    ),
+    "event_mode": Variable("number of the track, −1 for a mode that is not followed", "1", _EVENT),
     "partner": Variable("number of the other track, −1 for none", "1", _EVENT),
     "event_at": Variable("place of the event", SWEPT, _EVENT),
     "gap": Variable("least distance of the two eigenvalues of a veering", "rad s-1", _EVENT),
@@ -239,9 +237,7 @@ CROSSCHECK_AMPLITUDES: Table = {
         _AMPLITUDE,
     ),
     "frequency_holds": Variable("the frequency is the linear one", "1", _AMPLITUDE),
-    "growth_rate_holds": Variable(
-        "growth rate and stability are the linear ones", "1", _AMPLITUDE
-    ),
+    "growth_rate_holds": Variable("growth rate and stability are the linear ones", "1", _AMPLITUDE),
     "linear_holds": Variable(
         "frequency, growth rate and stability are the linear ones", "1", _AMPLITUDE
     ),

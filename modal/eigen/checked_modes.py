@@ -15,6 +15,7 @@ from modal.eigen.inverse_iteration import doubles_resolved, refined
 from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
+from modal.eigen.spectrum import overdamped, sizes
 from modal.eigen.structure import left_vectors, restore_axis
 from modal.eigen.tolerances import ROUND_OFF
 from modal.types import Array, Complex, Mask
@@ -47,11 +48,11 @@ def checked_modes(
     adjoint: solves the transposed problem, for a backend that gives no left vectors.
     """
     quadratic = problem.quadratic
-    found = _unit_mass(quadratic, found.nearest(problem.target), problem.k)
+    found = _unit_mass(quadratic, in_order(problem, found), problem.k)
     shapes = found.right
     found = doubles_resolved(quadratic, found, problem.k)
     found = refined(quadratic, found, problem.k)
-    found = restore_axis(quadratic, found).nearest(problem.target)
+    found = in_order(problem, restore_axis(quadratic, found))
     if not np.array_equal(found.right, shapes):
         found = _unit_mass(quadratic, found, problem.k)
     chosen = found.take(np.arange(min(problem.k, len(found.eigenvalues))))
@@ -79,6 +80,19 @@ def checked_modes(
         certified=certified,
         target=problem.target,
     )
+
+
+def in_order(problem: ModeProblem, pairs: Pairs) -> Pairs:
+    """Sorted by distance to the target; near zero overdamped modes by their shapes."""
+    lam, quadratic = pairs.eigenvalues, problem.quadratic
+    index = np.flatnonzero(overdamped(lam))
+    if problem.target or quadratic.reversible or not index.size:
+        return pairs.nearest(problem.target)
+    X = pairs.right[:, index]
+    forms = (np.einsum("ij,ij->j", X.conj(), times(A, X)) for A in (quadratic.K, quadratic.M))
+    size = np.abs(lam)
+    size[index] = sizes(lam[index], *forms)
+    return pairs.ascending(size)
 
 
 def condition_numbers(quadratic: Quadratic, lam: Complex, X: Complex, Y: Complex) -> Array:

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import SingularSystemError
-from modal.eigen.double_eigenvalues import rotated, separated, unevenness
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.solvers.shift_invert import ShiftInvert
+from modal.eigen.spectrum import rotated, separated, unevenness
 from modal.eigen.tolerances import EPS, GROUP, HALF, SMALL, ZERO
 from modal.types import Array, Complex
 
@@ -61,7 +61,7 @@ def doubles_resolved(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
     """The same pairs; of the first `count`, those r ± iδ that are double real ones as two.
 
     LAPACK returns a semisimple double real eigenvalue as such a pair, with δ at the round-off of
-    its own problem (modal/eigen/double_eigenvalues.py). The pair is replaced by two real
+    its own problem (modal/eigen/spectrum.py). The pair is replaced by two real
     eigenvalues when real vectors, as they are or after iteration, solve the quadratic to round-off.
     """
     lam = pairs.eigenvalues[:count]

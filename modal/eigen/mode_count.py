@@ -21,6 +21,7 @@ from modal.eigen.solvers.determinant import Determinant
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import real_form
 from modal.eigen.solvers.stiffness import factorize
+from modal.eigen.spectrum import overdamped
 from modal.eigen.winding import Circle, conjugated, missing_inside
 from modal.types import Array
 
@@ -58,6 +59,8 @@ def certified(
 ) -> Pairs:
     """At least the k modes nearest the target, complete by count; what was missed is searched for.
 
+    Near zero complete up to the first overdamped mode, unless these are all modes.
+
     Eigenvalues that are infinite to round-off (a nearly singular M) are outside every circle.
     find(k, seed) is a backend's search. Raises AccuracyError when it finds more than there are,
     ConvergenceError when after several searches some are still missing.
@@ -71,7 +74,16 @@ def certified(
         distance = np.abs(found.eigenvalues - target)
         finite = ~quadratic.infinite(found.eigenvalues)
         distance = np.sort(distance[finite] if finite.any() else distance)
-        circle, missing = _counted(missing_from, found, distance, k, complex(target), zeros > 0)
+        wanted = k
+        if target == 0.0 and found.total + zeros < 2 * quadratic.n:
+            # Overdamped modes of higher shapes lie beyond the first overdamped one.
+            edge = np.abs(found.eigenvalues[overdamped(found.eigenvalues)]).min(initial=np.inf)
+            wanted = min(k, int((distance < edge).sum()))
+            if wanted == 0:
+                raise AccuracyError("no count of eigenvalues: the slowest mode is overdamped")
+        circle, missing = _counted(
+            missing_from, found, distance, wanted, complex(target), zeros > 0
+        )
         if missing == 0:
             return found
         if missing < 0:

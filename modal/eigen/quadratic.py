@@ -100,6 +100,17 @@ class Quadratic:
         return self.conservative or self.C.count_nonzero() == 0
 
     @property
+    def accumulation(self) -> float:
+        """About where the overdamped modes of a mesh accumulate, 1/b, rad/s.
+
+        A random shape has most of its energy in the highest frequencies of the mesh: there the
+        damping forces are b times the elastic ones.
+        """
+        shape = np.random.default_rng(17).standard_normal(self.n)
+        damping, elastic = (float(shape @ (A @ shape)) for A in (self.C, self.K))
+        return abs(elastic) / max(damping, float(np.finfo(float).tiny))
+
+    @property
     def symmetric_stiffness(self) -> bool:
         return self.structure.stiffness
 

@@ -21,7 +21,6 @@ from assembly.optional import installed
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import NullChain, null_fields
 from modal.eigen.checked_modes import ModeProblem, checked_modes
-from modal.eigen.crowd import Crowd, crowd_of
 from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
@@ -35,6 +34,7 @@ from modal.eigen.solvers.scipy import arnoldi
 from modal.eigen.solvers.slepc import krylov_schur
 from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
 from modal.eigen.solvers.window import Window
+from modal.eigen.spectrum import overdamped
 from modal.eigen.tolerances import GROUP, SMALL
 from modal.eigen.unit_scaling import scaled_system
 from modal.types import Array
@@ -64,7 +64,10 @@ def solve(
     backward_error: float = 1e-10,
     seed: int = 0,
 ) -> Modes:
-    """The k modes of smallest |λ|, or nearest to a target, of a frozen system.
+    """The k lowest modes of a frozen system, or those nearest to a target.
+
+    The lowest have the smallest |λ|; overdamped modes (Re λ < 0, |Im λ| < 0.2 |λ|) are ordered by
+    the frequency √(xᴴKx/xᴴMx) of their shape.
 
     Parameters
     ----------
@@ -78,7 +81,8 @@ def solve(
         "scipy": ARPACK. "dense": the reference by LAPACK, which solves small problems with every
         backend. `Modes.solver` says what computed the modes.
     certify : bool
-        Confirm by a count of eigenvalues that no mode is missing near zero or near the target.
+        Confirm by a count of eigenvalues that no mode is missing near the target, or near zero up
+        to the first overdamped mode.
     target : complex, optional
         Point of the complex plane, rad/s, that the modes are nearest to; zero by default. A point
         below the real axis stands for its conjugate.
@@ -150,7 +154,6 @@ def solve(
         try:
             return _krylov(problem, seed)
         except (AccuracyError, ConvergenceError):
-            # Eigenvalues that accumulate can stall a Krylov method.
             if frozen.n > SMALL:
                 raise
             return _dense(problem)
@@ -280,18 +283,9 @@ def _block(problem: ModeProblem, seed: int) -> Modes | None:
             solver.destroy()
 
 
-def _beside(crowd: Crowd, problem: ModeProblem, seed: int) -> Modes | None:
-    """The modes of a problem in which others crowd, where a Krylov method is to be left out.
-
-    Raises ConvergenceError, its `partial` the modes below the crowd, where the k-th is in it.
-    """
-    n, k = problem.quadratic.n, problem.k
-    if n <= SMALL:
-        return _dense(problem) if crowd.below < k else None
-    if crowd.below < k:
-        below = replace(problem, k=crowd.below)
-        raise ConvergenceError(str(crowd), _block(below, seed) if crowd.below else None)
-    return _block(problem, seed) if n <= BLOCK else None
+def _by_shapes(problem: ModeProblem, seed: int) -> Modes | None:
+    """By the methods that see fast and slow eigenvalues of a shape; None where none applies."""
+    return _dense(problem) if problem.quadratic.n <= SMALL else _block(problem, seed)
 
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
@@ -304,14 +298,19 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
         return window.adjoint(seed)
 
     try:
+        ordered = problem.target == 0.0 and not quadratic.reversible
         # Frequencies grow with the square of their number at most, as those of a beam do:
         # ω_k ≈ 2.8 k² ω_1.
-        highest = 0.0 if problem.target else 4.0 * problem.k**2 * window.operator.scale
-        crowd = crowd_of(quadratic, chain, highest)
-        modes = None if crowd is None else _beside(crowd, problem, seed)
-        if modes is not None:
-            return modes
+        if ordered and 4.0 * problem.k**2 * window.operator.scale > quadratic.accumulation:
+            modes = _by_shapes(problem, seed)
+            if modes is not None:
+                return modes
         found = search(problem, lambda k, attempt: window.find(k, seed + attempt))
+        if ordered and overdamped(found.eigenvalues).any():
+            # Others of the same shapes may be larger than those found.
+            modes = _by_shapes(problem, seed)
+            if modes is not None:
+                return modes
         return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
         if n <= SMALL:

@@ -17,9 +17,9 @@ import scipy.linalg as la
 
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.deflation import with_null_space
-from modal.eigen.double_eigenvalues import separated
 from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic
+from modal.eigen.spectrum import separated
 from modal.eigen.tolerances import ZERO
 
 

@@ -26,6 +26,7 @@ from modal.proofs.proving import ProvingSpace
 from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.provenance.link_prints import LinkProbe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
+from modal.reduction.error_bounds import unbounded
 from modal.reduction.link_instants import LinkPoints
 from modal.reduction.link_space import LinkFamily, LinkSpace, linked, same_links
 from modal.reduction.space import CertifiedModes, Family, Space, spread
@@ -210,7 +211,8 @@ class ReducedMethod(ABC):
         found, proof, beyond, provable = self.proved(space, at)
         k, modes, errors = space.wanted, found.modes, found.bounds
         accepted = space.accepted(found).max(axis=1) <= 1.0
-        lam = np.where(found.prescribed, np.nan, modes.eigenvalues)[:, :k]
+        left_out = found.prescribed | unbounded(modes.eigenvalues, errors.error_bound)
+        lam = np.where(left_out, np.nan, modes.eigenvalues)[:, :k]
         bounds = errors.error_bound[:, :k]
         noise = (NOISE * errors.round_off * modes.condition)[:, :k]
         size = np.abs(lam.real)

@@ -55,7 +55,7 @@ def stability_map(
         Names and values of the swept parameters, each value once. All other parameters are then
         constants. Without it, every keyword that is a one-dimensional array of numbers is swept.
     k : int, default 6
-        Least number of elastic modes of smallest |λ| that are examined.
+        Least number of elastic modes, the lowest, that are examined.
     store : path, optional
         Zarr folder that receives the map tile by tile.
     resume : bool, default False

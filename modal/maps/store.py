@@ -345,9 +345,9 @@ def storage_faults(path: Path | None, state: Any) -> Iterator[None]:
     """Raise errors of the operating system as one StorageError that says what is stored."""
     try:
         yield
-    except StorageError:
-        raise
     except OSError as fault:
+        if isinstance(fault, StorageError):
+            raise
         reason = (
             "the disk is full"
             if fault.errno in (errno.ENOSPC, errno.EDQUOT)

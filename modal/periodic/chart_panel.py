@@ -63,9 +63,7 @@ class Panel:
         index = np.searchsorted(speeds, NEAR * found.speeds, side="right")
         return np.asarray(errors[np.maximum(index - 1, 0)])
 
-    def multipliers(
-        self, point: Array, period: float, speed: float = 0.0
-    ) -> Iterator[Multipliers]:
+    def multipliers(self, point: Array, period: float, speed: float = 0.0) -> Iterator[Multipliers]:
         """Of one motion of the panel: of groups of modes that decouple, where all modes are there
         and some are fast; otherwise by more and more steps, that resolve a speed, rad/s."""
         table = self.polynomial(point)

@@ -90,7 +90,10 @@ COLUMN = 1.25  # inches that an entry of a legend takes
 
 
 def legend_below(ax: Axes, handles: Sequence[Any], title: str | None = None) -> None:
-    """A legend in short rows below the label of the x axis."""
+    """A legend in short rows below the label of the x axis.
+
+    The label of the y axis ends at the top of axes that are shorter than it, beside the legend.
+    """
     figure = ax.get_figure(root=True)
     assert figure is not None
     width = ax.get_position().width * figure.get_size_inches()[0]
@@ -102,3 +105,6 @@ def legend_below(ax: Axes, handles: Sequence[Any], title: str | None = None) -> 
         fontsize="small", title_fontsize="small", frameon=False, columnspacing=1.0,
         handletextpad=0.5, borderpad=0.0, borderaxespad=0.0,
     )  # fmt: skip
+    height = ax.get_position().height * figure.get_size_inches()[1]
+    if LETTER * len(ax.get_ylabel()) * points / 72.0 > height:
+        ax.set_ylabel(ax.get_ylabel(), loc="top")

@@ -70,8 +70,8 @@ def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
         for code, name in NAMES.items()
         if np.any(points == code)
     ]
-    legend_below(ax, patches)
     ax.set(xlabel=axis_label(grid[x_name]), ylabel=axis_label(grid[y_name]))
+    legend_below(ax, patches)
     ax.grid(False)
     return mesh
 

@@ -95,15 +95,21 @@ def spread(centres: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     return np.asarray(np.repeat(means, counts.astype(int)) + gap * np.arange(len(centres)))
 
 
-def beside_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
-    """Write each text next to its point, where it hides least of lines, points and other texts."""
+Label = tuple[float, float, str]  # place in data coordinates, text
+
+
+def beside_points(ax: Axes, labels: Sequence[Label], names: Sequence[Label] = ()) -> None:
+    """Write each text next to its point, where it hides least of lines, points and other texts.
+
+    names: of lines, at a place on each; no other label is taken for that of such a place.
+    """
     outline = [withStroke(linewidth=2.0, foreground=ax.get_facecolor())]
     texts = [
         ax.annotate(
             text, (x, y), (0.0, 0.0), textcoords="offset points", ha="center", va="center",
             fontsize="small", zorder=4, path_effects=outline,
         )
-        for x, y, text in labels
+        for x, y, text in [*names, *labels]
     ]  # fmt: skip
     raster = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 9)] * 2), -1).reshape(-1, 2)
     lines = ax.get_lines()
@@ -113,7 +119,7 @@ def beside_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
         curves = [_dense(_points(ax, np.column_stack(line.get_data()))) for line in lines]
         obstacles = np.concatenate([np.zeros((0, 2)), *curves])
         frame = np.sort(_points(ax, np.column_stack([ax.get_xlim(), ax.get_ylim()])), axis=0)
-        spots = _points(ax, [p[:2] for p in labels])
+        spots = _points(ax, [p[:2] for p in [*names, *labels]])
         for n, (text, spot) in enumerate(zip(texts, spots, strict=True)):
             half = 0.5 * np.array([WIDTH * len(text.get_text()), LINE]) * size
             costs, centres = [], []
@@ -123,7 +129,8 @@ def beside_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
                     hidden = (np.abs(obstacles - centre) < half + 1.0).all(axis=1).sum()
                     outside = (centre - half < frame[0]).any() or (centre + half > frame[1]).any()
                     apart = np.hypot(*np.maximum(np.abs(spots - centre) - half, 0.0).T)
-                    nearer = (apart < 1.5 * apart[n]).sum() - 1  # points it could be taken for
+                    taken = apart[len(names) :] < 1.5 * apart[n]  # points it could be taken for
+                    nearer = taken.sum() - (n >= len(names))
                     costs.append(hidden + 3.0 * distance + 100.0 * nearer + 1000.0 * outside)
                     centres.append(centre)
             best = centres[int(np.argmin(costs))]
@@ -131,7 +138,7 @@ def beside_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
             box = np.repeat(best + (half + 6.0) * raster, 5, axis=0)
             obstacles = np.concatenate([obstacles, box])
 
-    if labels:
+    if texts:
         place()
         ax.add_artist(_Placing(place))
 

@@ -12,7 +12,7 @@ from modal.proofs.completeness import ComplementForms, Completeness
 from modal.proofs.family_box import KNOWN, FamilyBox, PointBoxes
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.error_bounds import ErrorBounds, round_off
+from modal.reduction.error_bounds import ErrorBounds, round_off, unbounded
 from modal.reduction.instants import BodyInstants, form_round_off
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.projection import combined
@@ -181,7 +181,7 @@ class Prover:
         bound, first = certificate.error_bound[index], modes.eigenvalues[:, :known]
         W = boxes.angular_frequency[:, None]
         near = (np.abs(first.real) <= bound) & (np.abs(first.imag) <= W + bound)
-        near &= ~prescribed[:, :known]
+        near &= ~prescribed[:, :known] & ~unbounded(first, bound)
         pairing = instants.pairing(modes)
         rounded = round_off(modes, pairing, instants.product_sizes(modes)) * modes.condition
         noise = NOISE * rounded[:, :known]

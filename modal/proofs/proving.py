@@ -8,14 +8,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.eigen.spectrum import overdamped
 from modal.proofs.codes import MODES
 from modal.proofs.completeness import ComplementForms
 from modal.proofs.points import Prover
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
 from modal.reduction.body_space import SOUNDINGS, BodySpace
-from modal.reduction.error_bounds import error_bounds
+from modal.reduction.error_bounds import error_bounds, unbounded
 from modal.reduction.space import CertifiedModes, spread
+from modal.types import Array
 
 MOST = 60  # modes of a point that are certified so that its box is covered
 
@@ -60,8 +62,15 @@ class ProvingSpace(BodySpace):
         modes, _ = self.selected(self.on(at), every=True)
         with np.errstate(invalid="ignore"):
             inside = np.abs(modes.eigenvalues) <= radius[:, None]
-        count = inside[np.isfinite(radius)].sum(axis=1).max(initial=0)
-        self.wanted = int(min(max(self.wanted, count), MOST))
+        inside &= ~overdamped(modes.eigenvalues)  # these are far from the side that is counted at
+        last = np.flatnonzero(inside[np.isfinite(radius)].any(axis=0)).max(initial=-1)
+        self.wanted = int(min(max(self.wanted, last + 1), MOST))
+
+    def accepted(self, found: CertifiedModes) -> Array:
+        """As that of every space; no verdict rests on overdamped modes that have no bound."""
+        ratio = super().accepted(found)
+        without = unbounded(found.modes.eigenvalues, found.bounds.error_bound)
+        return np.where(without, 0.0, ratio)
 
     def proved(self, at: Coefficients) -> tuple[CertifiedModes, NDArray[np.int8]]:
         """As `solve`, with what proves that no other mode is unstable (modal/proofs/codes.py)."""

@@ -60,7 +60,7 @@ class Stability:
     box : Box
         Where an unstable eigenvalue must lie.
     eigenvalues : ndarray, shape (m,)
-        Eigenvalues examined, rad/s, those of smallest |λ| first.
+        Eigenvalues examined, rad/s, the lowest first.
     bounds : ndarray, shape (m,)
         Their error bounds, rad/s.
     mass_changes : bool

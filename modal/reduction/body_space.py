@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.prescribed import PrescribedMotion
+from modal.eigen.spectrum import sizes
 from modal.reduction.affine import AffineFamily, Coefficients, Point
 from modal.reduction.basis import Projected, ReducedBasis, Sketches
 from modal.reduction.instants import BodyInstants, Instants
@@ -102,11 +103,14 @@ class BodySpace(Space):
 
         A shape u with uᴴK_ref u ≥ ω_c² that motion softens by s (K ≥ K_ref − sM) and a Coriolis
         matrix of norm g turns has λ² + (uᴴEu)λ + uᴴKu = 0, hence |λ|² + g|λ| ≥ ω_c² − s. To stay
-        above the last mode wanted: ω_c² ≥ λ_k² + gλ_k + s. Norms are those in the present basis.
+        above the last mode wanted: ω_c² ≥ λ_k² + gλ_k + s, λ_k the size that orders it
+        (modal/eigen/spectrum.py). Norms are those in the present basis.
         """
         instants = self.on(at)
         modes, _ = self.selected(instants)
-        last = np.nan_to_num(np.abs(modes.eigenvalues)).max(axis=1)
+        q, forms = modes.right, (instants.stiffness, instants.mass)
+        products = (np.einsum("pik,pij,pjk->pk", q.conj(), A, q, optimize=True) for A in forms)
+        last = np.nan_to_num(sizes(modes.eigenvalues, *products)).max(axis=1)
         E, K = instants.damping, instants.stiffness - np.diag(self.projected.frequency**2)
         gyroscopic = np.linalg.norm(0.5 * (E - E.transpose(0, 2, 1)), 2, axis=(1, 2))
         softening = -np.linalg.eigvalsh(0.5 * (K + K.transpose(0, 2, 1)))[:, 0]

@@ -7,15 +7,17 @@ order,
     λ_exact − λ ≈ −lᴴ T(λ)⁻¹ r / d   on the complement of V
 
 (for conservative points Kato–Temple's theorem applied to the inverse state operator, where
-Galerkin's λ is exactly its Rayleigh quotient). On that complement T(λ) is K_ref up to a relative β
-= (|λ|/ω_c)² + |λ|δ, ω_c the frequency up to which the basis holds all reference modes, δ the size
-of the damping relative to K_ref (`Instants.damping_ratio`; where damping b K takes the stiffness
-away, at |λ| = 1/b, no basis bounds anything), and lᴴK_ref⁻¹r ≤
-‖l‖‖r‖ in the K_ref⁻¹ norm, ‖r‖²_{K⁻¹} ≤ ‖K⁻¹r‖_M ‖r‖_{M⁻¹}, both of which are sketched
-(modal/reduction/basis.py). With e_i² the resulting bound of mode i alone, coupling to another mode
-j adds min(e_i e_j, e_i² e_j²/|λ_i − λ_j|); near a defective pair the square-root law takes over
-(`coupled`). The round-off of the small eigenproblem and of the products that make its matrices is
-added (modal/reduction/product_sizes.py).
+Galerkin's λ is exactly its Rayleigh quotient). On that complement the stiffness is taken for
+K_ref, and the numerical range of T(λ) relative to it lies in 1 + λ[δ₁, δ₂] and what is less than
+|λ|δ₃ + (|λ|/ω_c)² away: δ₁ to δ₂ the range of the symmetric part of the damping relative to the
+stiffness, δ₃ the size of its skew part (`Instants.complement`), ω_c the frequency up to which the
+basis holds all reference modes. With γ the distance of 0 from that set |lᴴT⁻¹r| ≤ ‖l‖‖r‖/γ in the
+K_ref⁻¹ norm, and ‖r‖²_{K⁻¹} ≤ ‖K⁻¹r‖_M ‖r‖_{M⁻¹}, both of which are sketched
+(modal/reduction/basis.py). Where damping b K takes the stiffness away, at λ = −1/b, γ is zero: the
+bound is infinite, whatever the basis. With e_i² the resulting bound of mode i alone, coupling to
+another mode j adds min(e_i e_j, e_i² e_j²/|λ_i − λ_j|); near a defective pair the square-root law
+takes over (`coupled`). The round-off of the small eigenproblem and of the products that make its
+matrices is added (modal/reduction/product_sizes.py).
 """
 
 from __future__ import annotations
@@ -24,11 +26,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from modal.eigen.spectrum import overdamped
 from modal.reduction.basis import UNDERESTIMATE
 from modal.reduction.instants import Instants
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ROUND_OFF
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Mask
 
 ALIKE = 4.0  # ratio of condition numbers up to which two modes can be a defective pair
 
@@ -57,7 +60,7 @@ def error_bounds(at: Instants, modes: SmallModes) -> ErrorBounds:
         left = at.dual_norms(modes.eigenvalues, modes.left, transposed=True)
     return bounds_of(
         modes, right, left, at.pairing(modes), at.resolved, at.product_sizes(modes),
-        np.where(modes.exact, 0.0, at.damping_ratio),
+        at.complement,
     )  # fmt: skip
 
 
@@ -68,30 +71,38 @@ def bounds_of(
     derivative: Complex,
     resolved: float,
     products: Array | float = 0.0,
-    damping_ratio: Array | float = 0.0,
+    complement: Array | None = None,
 ) -> ErrorBounds:
     """From the sketched norms of the residuals and wᴴT′(λ)u, each (P, k).
 
     resolved: rad/s, below which the basis holds every reference mode; inf for a complete basis.
-    products (P, k): size of the terms that wᴴT(λ)u sums. damping_ratio (P,): δ, s.
+    products (P, k): size of the terms that wᴴT(λ)u sums. complement (3, P): δ₁, δ₂ and
+    δ₃; None for zeros.
     """
     lam, pairing = modes.eigenvalues, np.abs(derivative)
-    own = UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
+    square = UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
+    distance = np.ones_like(square)
     if resolved == np.inf:
-        own = np.zeros_like(own)
+        square = np.zeros_like(square)
     elif resolved > 0.0:
-        size = np.abs(lam)
-        beta = (size / resolved) ** 2 + size * np.reshape(damping_ratio, (-1, 1))
-        own = own / np.maximum(1.0 - beta, np.finfo(float).eps)
+        distance = _distance(lam, resolved, complement)
     rounded = round_off(modes, derivative, products)
-    own = own + rounded * modes.condition
+    with np.errstate(divide="ignore"):
+        there = square[:, None, :] / distance[:, :, None]
+    there += (rounded * modes.condition)[:, None, :]
+    own = np.einsum("pkk->pk", there)
     return ErrorBounds(
-        coupled(own, lam, modes.condition),
+        coupled(own, lam, modes.condition, there),
         own / modes.condition,
         rounded,
         UNDERESTIMATE * right,
         UNDERESTIMATE * left,
     )
+
+
+def unbounded(eigenvalues: Complex, error_bound: Array) -> Mask:
+    """Overdamped modes next to the accumulation, of which no basis says more than that."""
+    return np.asarray(overdamped(eigenvalues) & np.isinf(error_bound))
 
 
 def round_off(modes: SmallModes, derivative: Complex, products: Array | float) -> Array:
@@ -100,27 +111,40 @@ def round_off(modes: SmallModes, derivative: Complex, products: Array | float) -
     return np.asarray(ROUND_OFF * modes.spread[:, None] + np.finfo(float).eps * products / scale)
 
 
-def coupled(own: Array, lam: Complex, condition: Array) -> Array:
+def _distance(lam: Complex, resolved: float, complement: Array | None) -> Array:
+    """γ ≤ 1 (P, k): distance of 0 from the numerical range of K_ref⁻¹T(λ) on the complement."""
+    size = np.abs(lam)
+    low, high, skew = (0.0, 0.0, 0.0) if complement is None else complement[..., None]
+    nearest = np.clip(-lam.real / np.maximum(size, np.finfo(float).tiny) ** 2, low, high)
+    distance = np.abs(1.0 + lam * nearest) - size * skew - (size / resolved) ** 2
+    return np.asarray(np.clip(distance, 0.0, 1.0))
+
+
+def coupled(own: Array, lam: Complex, condition: Array, there: Array | None = None) -> Array:
     """Own bounds e_i² (P, k) with what coupling adds and the square-root law takes away.
 
     Near a defective pair e_i² = κE grows without bound while the shift stays below 2(E + √(E κ
     gap)): an eigenvalue of a 2×2 block of departure κ·gap from normality, perturbed by E. The
     partner is the nearest mode (conjugates included) that is about as ill-conditioned. Modes
-    couple by as much as their distance admits when both have moved by their own bounds.
+    couple by as much as their distance admits when both have moved by their own bounds, that of j
+    taken at λ_i.
+
+    there (P, k, k): e_j² with γ(λ_i), in row i; the same in all rows unless told.
     """
     k = lam.shape[1]
     diagonal = np.eye(k, dtype=bool)
     gap = np.abs(lam[:, :, None] - lam[:, None, :])
     mirrored = np.abs(lam[:, :, None] - lam.conj()[:, None, :])
     mirrored[diagonal & (lam.imag == 0.0)[:, :, None]] = np.inf
-    relative = condition[:, None, :] / condition[:, :, None]
-    partner = (relative >= 1.0 / ALIKE) & (relative <= ALIKE)
+    conditions = condition[:, None, :] / condition[:, :, None]
+    partner = (conditions >= 1.0 / ALIKE) & (conditions <= ALIKE)
     other = np.where(diagonal, np.inf, gap)
     nearest = np.where(partner, np.fmin(other, mirrored), np.inf).min(axis=2)
     root = 2.0 * (own / condition + np.sqrt(own * nearest))
-    alone = np.fmin(own, root)
-    apart = np.maximum(gap - alone[:, :, None] - alone[:, None, :], 0.0)
-    product = np.sqrt(own[:, :, None] * own[:, None, :])
+    there = np.broadcast_to(own[:, None, :], (len(own), k, k)) if there is None else there
+    moved = np.fmin(there, 2.0 * (there / condition[:, None] + np.sqrt(there * nearest[:, None])))
+    apart = np.maximum(gap - np.fmin(own, root)[:, :, None] - moved, 0.0)
+    product = np.sqrt(own[:, :, None] * there)
     with np.errstate(divide="ignore", invalid="ignore"):
         shift = np.fmin(product, product**2 / apart)
     shift[:, diagonal] = 0.0

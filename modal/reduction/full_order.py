@@ -37,7 +37,7 @@ AMPLIFICATION = 2.0  # of a residual on the complement of V, where |λ|² is at 
 
 @dataclass(frozen=True)
 class FullModes:
-    """eigenvalues (k,) rad/s of smallest |λ|, Im λ ≥ 0; error_bound (k,) rad/s."""
+    """eigenvalues (k,) rad/s of the lowest modes, Im λ ≥ 0; error_bound (k,) rad/s."""
 
     eigenvalues: Complex
     error_bound: Array

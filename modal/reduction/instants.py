@@ -85,9 +85,10 @@ class Instants(SmallMatrices):
         """`sizes` and `factors` of the products of a part (modal/reduction/product_sizes.py)."""
 
     @property
-    def damping_ratio(self) -> Array:
-        """Size (P,), s, of the damping relative to K_ref on shapes that the bases do not hold."""
-        return np.zeros(len(self))
+    def complement(self) -> Array:
+        """δ₁, δ₂, δ₃ (3, P), s, on shapes that the bases do not hold: the range of the symmetric
+        part of the damping relative to the stiffness, and the size of its skew part."""
+        return np.zeros((3, len(self)))
 
     def dual_norms(self, lam: Complex, vectors: Complex, transposed: bool) -> Array:
         """√Σ_parts ‖K_ref⁻¹ρ‖_M ‖ρ‖_{M⁻¹} ≥ ‖ρ‖ dual to K_ref, (P, k), of modes, sketched."""
@@ -155,14 +156,20 @@ class BodyInstants(Instants):
         return np.inf if self.projected.complete else self.projected.resolved
 
     @property
-    def damping_ratio(self) -> Array:
-        """As it is on the Ritz vectors of K_ref from `resolved` on: √(‖D‖₁‖D‖∞) ≥ ‖D‖₂."""
+    def complement(self) -> Array:
+        """As they are on the Ritz vectors of K_ref from `resolved` on."""
         frequency = self.projected.frequency
         outer = frequency >= self.resolved
-        D = np.abs(self.damping[:, outer][:, :, outer])
-        D = D / np.outer(frequency[outer], frequency[outer])
-        rows, columns = (D.sum(axis=axis).max(axis=1, initial=0.0) for axis in (1, 2))
-        return np.asarray(np.sqrt(rows * columns))
+        if not outer.any():
+            return super().complement
+        scale = np.outer(frequency[outer], frequency[outer])
+        K, E = (A[:, outer][:, :, outer] / scale for A in (self.stiffness, self.damping))
+        ratios, U = np.linalg.eigh(0.5 * (K + K.transpose(0, 2, 1)))
+        root = U / np.sqrt(np.maximum(ratios, np.finfo(float).eps))[:, None]
+        E = root.transpose(0, 2, 1) @ E @ root
+        symmetric, skew = (0.5 * (E + sign * E.transpose(0, 2, 1)) for sign in (1.0, -1.0))
+        values = np.linalg.eigvalsh(symmetric)
+        return np.stack([values[:, 0], values[:, -1], np.abs(skew).sum(axis=2).max(axis=1)])
 
     @cached_property
     def matrices(self) -> Array:  # type: ignore[override]

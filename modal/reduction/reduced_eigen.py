@@ -19,8 +19,9 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from modal.eigen.double_eigenvalues import separated
 from modal.eigen.hermitian import eigenpairs_in_order
+from modal.eigen.spectrum import overdamped, separated, sizes
+from modal.eigen.tolerances import ZERO
 from modal.types import Array, Complex, Index, Mask
 
 BATCH = 25  # points whose matrices are formed together: a few megabytes
@@ -95,7 +96,7 @@ def solve_points(
     every: bool = False,
     prescribed: Sequence[Array] = (),
 ) -> SmallModes:
-    """The k eigenpairs of smallest |λ| of P problems; every: all, where not exact.
+    """The k lowest eigenpairs of P problems; every: all, where not exact.
 
     matrices (3, P, r, r): M, E and K where M is about I and K about Ω², frequency (r,).
     conservative (P,): M and K are symmetric and E is skew. prescribed: of every point,
@@ -172,7 +173,7 @@ def _structured(
 
 
 def solve_matrices(matrices: Array, k: int) -> SmallModes:
-    """The k eigenpairs of smallest |λ| of P problems (3, P, r, r) of their own, of any structure.
+    """The k lowest eigenpairs of P problems (3, P, r, r) of their own, of any structure.
 
     Solved in the coordinates in which M is I and the symmetric part of K diagonal at the first.
     """
@@ -230,11 +231,11 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
     A[:, r:, :r] = -K / frequency[:, None, :]
     A[:, r:, r:] = -E
     spread = np.linalg.norm(A, axis=(1, 2))
-    return _of_vectors(*_lowest(A, spread, k), frequency, spread, k)
+    return _of_vectors(*_lowest(A, spread, k, frequency), frequency, spread, k)
 
 
-def _lowest(A: Array, spread: Array, k: int) -> tuple[Complex, Complex, Complex]:
-    """The k eigenpairs of smallest |λ| of matrices (P, 2r, 2r) from all of them; NaN for none."""
+def _lowest(A: Array, spread: Array, k: int, frequency: Array) -> tuple[Complex, Complex, Complex]:
+    """The k lowest eigenpairs of matrices (P, 2r, 2r) from all of them; NaN for none."""
     lam, X = np.linalg.eig(A)
     regular = bool(np.isfinite(np.linalg.slogdet(X)[1]).all())
     Y = np.linalg.inv(X).conj().transpose(0, 2, 1) if regular else X
@@ -244,11 +245,33 @@ def _lowest(A: Array, spread: Array, k: int) -> tuple[Complex, Complex, Complex]
         lam, Y, X = (np.stack([eigen[i] for eigen in both]) for i in range(3))
     lam, X, Y = separated(lam, X, Y, spread)
     upper = lam.imag >= 0.0
-    size = np.where(upper, np.abs(lam), np.inf)
+    size = np.where(upper, _sizes(A, lam, X, frequency), np.inf)
     order = np.lexsort((lam.real, lam.imag, size), axis=1)[:, :k]
     lam = np.where(np.take_along_axis(upper, order, 1), np.take_along_axis(lam, order, 1), np.nan)
     X, Y = (np.take_along_axis(vectors, order[:, None, :], 2) for vectors in (X, Y))
     return lam.astype(complex), X.astype(complex), Y.astype(complex)
+
+
+def _sizes(A: Array, lam: Complex, X: Complex, frequency: Array) -> Array:
+    """By which the modes of state matrices are ordered (modal/eigen/spectrum.py), (P, 2r)."""
+    r = frequency.shape[1]
+    out = np.abs(lam)
+    E = -A[:, r:, r:]
+    damping = np.abs(E + E.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+    damped = damping > ZERO * np.abs(E).max(axis=(1, 2), initial=0.0)
+    for p in np.flatnonzero(damped & overdamped(lam).any(axis=1)):
+        index = np.flatnonzero(overdamped(lam[p]))
+        # The larger half of a state carries its shape with the smaller error.
+        q, v = X[p, :r, index].T, X[p, r:, index].T
+        slow = np.linalg.norm(q, axis=0) >= np.linalg.norm(v, axis=0)
+        shapes = np.where(slow, q / frequency[p][:, None], v)
+        stiffness = -(A[p, r:, :r] * frequency[p]) @ shapes
+        out[p, index] = sizes(
+            lam[p, index],
+            np.einsum("ij,ij->j", shapes.conj(), stiffness),
+            np.einsum("ij,ij->j", shapes.conj(), shapes).real,
+        )
+    return out
 
 
 def _of_vectors(

@@ -58,7 +58,7 @@ class CertifiedModes:
 
     def counted(self, point: int, k: int) -> tuple[Complex, Array]:
         """The first k eigenvalues of a point that are not prescribed, and their error bounds."""
-        there = ~self.prescribed[point] & np.isfinite(self.modes.eigenvalues[point])
+        there = ~self.prescribed[point] & np.isfinite(self.bounds.error_bound[point])
         index = np.flatnonzero(there)[:k]
         return self.modes.eigenvalues[point, index], self.bounds.error_bound[point, index]
 
@@ -86,7 +86,7 @@ class Space(ABC):
 
     @abstractmethod
     def lowest(self, at: Instants, k: int) -> SmallModes:
-        """The k modes of smallest |λ| of every point."""
+        """The k lowest modes of every point."""
 
     @abstractmethod
     def refresh(self) -> None:
@@ -145,7 +145,11 @@ class Space(ABC):
         if self.complete:
             return False
         assert isinstance(found.instants, Instants)
-        added = grown(self.parts, found.instants, found.modes, self.accepted(found))
+        # An infinite bound is not a matter of the basis (modal/reduction/error_bounds.py).
+        ratio = np.where(np.isfinite(found.bounds.error_bound), self.accepted(found), 0.0)
+        if not (ratio > 1.0).any():
+            return False
+        added = grown(self.parts, found.instants, found.modes, ratio)
         self.refresh()
         return added > 0
 

@@ -29,7 +29,7 @@ def full_modes(system: FrozenSystem, k: int) -> FullModes:
 def spot_check(space: Space, points: Sequence[Point], wanted: int, k: int | None = None) -> int:
     """Compare the reduced eigenvalues with full ones at the first `wanted` points that allow it.
 
-    k: how many of smallest |λ|, by default all that the space is made for.
+    k: how many of the lowest, by default all that the space is made for.
 
     The full ones come from the factorization of the space (modal/reduction/full_order.py). Where
     that does not converge, or the model has rigid motions, they come from a separate solve. A point

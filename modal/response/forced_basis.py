@@ -32,6 +32,8 @@ import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
+from assembly.linalg.mirror import ROUND_OFF
+from assembly.linalg.symmetric import ENTRIES
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.affine import AffineFamily
 from modal.reduction.basis import mass_bounds
@@ -44,11 +46,9 @@ WIDEST = 16  # vectors added in one round
 MARGIN = 1.5  # ω_c over the largest frequency, in the first basis
 FEWEST = 12  # modes of the first basis
 SHIFT = 0.1  # √σ over the largest frequency, at least, where a shift is needed
-ROUND_OFF = 1e-15  # of its norm: a half of a matrix below it is not there
 NOISE = 10.0  # round-off of a solve over what one step of refinement shows
 DECAY = 0.15  # of the error by each static response: conjugate gradients with θ ≤ 1/MARGIN²
 COARSE = 32  # frequencies on which the basis grows before all are solved
-BLOCK = 2e6  # entries of a stack of reduced matrices
 TRIAL = 0.2  # of the time of all direct solves: what the modes of a basis may take
 
 
@@ -251,7 +251,7 @@ def respond_on_basis(
             basis.more_modes()
         basis.begin(max(1, int(np.log(accuracy) / np.log(DECAY))))
         some = np.unique(np.linspace(0, len(w) - 1, COARSE).astype(int))
-        blocks = int(np.ceil(len(w) * basis.basis.size**2 / BLOCK))
+        blocks = int(np.ceil(len(w) * basis.basis.size**2 / ENTRIES * 2))
         for block in (some, *np.array_split(np.arange(len(w)), blocks)):
             group, before = block[~out.finished[block]], np.inf
             while group.size:

@@ -39,7 +39,7 @@ def state_space(
     outputs : iterable of (str, int, str)
         Where displacements y are read (m, rad).
     k : int, default 10
-        Number of modes of smallest |λ|; the zero eigenvalues of a rigid motion come in addition.
+        Number of modes, the lowest; the zero eigenvalues of a rigid motion come in addition.
     static_correction : bool, default True
         Whether D is the static response of the modes that are left out. Without it D is zero.
 

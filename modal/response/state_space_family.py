@@ -54,7 +54,7 @@ def state_space_family(
     inputs, outputs : iterable of (str, int, str)
         As for `state_space`: where unit forces act, and where displacements are read.
     k : int, default 10
-        Number of modes, those of smallest |λ| at the first value. They are followed: where others
+        Number of modes, the lowest at the first value. They are followed: where others
         come below them, the states stay those of the same modes.
     times : array_like, shape (T,), optional
         Instants at which the model is frozen, s.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from assembly.arguments import real_array
 from assembly.bodies.rotors import Rotor
 from assembly.errors import InputError
+from assembly.magnitudes import WRITTEN
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, made_from, provenance
 from modal.data.variables import UNBALANCE
@@ -19,7 +20,6 @@ from modal.transient.probes import Probe, Probes
 from modal.types import Complex
 
 Unbalance = tuple[float, float, float]
-NEAR = 1e-6  # of the shaft's length: how far from a node an unbalance may lie
 
 
 def unbalance_response(
@@ -107,7 +107,7 @@ def _node(rotor: Rotor, entry: Unbalance) -> int:
         raise InputError(f"unbalances: expected (position m, kg·m, phase rad), got {entry!r}")
     x = rotor.body.dofs.coordinates[:, 0]
     node = int(np.abs(x - values[0]).argmin())
-    if abs(x[node] - values[0]) > NEAR * float(np.ptp(x)):
+    if abs(x[node] - values[0]) > WRITTEN * float(np.ptp(x)):
         raise InputError(
             f"unbalances: no node at {values[0]:g} m; the nearest is at {x[node]:.6g} m"
         )

@@ -22,8 +22,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.data.growth import grows
-from modal.tracking.matching import CLUSTER, Match, Overlap, align
+from modal.data.growth import ROUND_OFF, grows
+from modal.tracking.matching import Match, Overlap, align
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Index
 
@@ -91,7 +91,7 @@ def swapped_pairs(
     """Pairs whose order of frequency changes between a and b if each mode keeps its shape."""
     kept = np.flatnonzero(match.target >= 0)
     before, after = a.eigenvalues[kept].imag, continued(b, match)[kept].imag
-    tie = CLUSTER * np.abs(a.eigenvalues[kept])
+    tie = ROUND_OFF * np.abs(a.eigenvalues[kept])
     apart_a, apart_b = np.subtract.outer(before, before), np.subtract.outer(after, after)
     floor = np.maximum.outer(tie, tie)
     turned = (apart_a * apart_b < 0.0) & (np.abs(apart_a) > floor) & (np.abs(apart_b) > floor)

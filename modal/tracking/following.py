@@ -18,8 +18,6 @@ from modal.tracking.snapshot import Snapshot
 from modal.tracking.veerings import Doubt, Search
 from modal.types import Complex, Mask
 
-# Halvings for a mode that merges with another: more do not help.
-FUTILE = 1
 # Fractions at which a step is cut: the first one where the modes can be computed.
 HALVES = (0.5, 0.45, 0.55)
 
@@ -113,7 +111,7 @@ class Follower:
         overlap = Overlap.between(align(a, b), b)
         predicted = a.eigenvalues + slope * (b.at - a.at)
         match = assign(a, b, overlap, predicted)
-        heeded = watched & ~overlap.merging if left <= rules.halvings - FUTILE else watched
+        heeded = watched & ~overlap.merging if left < rules.halvings else watched
         if left > 0 and _doubtful(a, b, match, predicted, heeded, rules).any():
             return self._halved(a, b, slope, watched, left, search)
         match = replace(match, target=np.where(match.mac >= rules.least_mac, match.target, -1))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from modal.data.datasets import provenance
-from modal.eigen.double_eigenvalues import separated
+from modal.eigen.spectrum import separated
 from modal.tracking.dataset import tracks_dataset
 from modal.tracking.frozen_interval import drift_interval
 from modal.transient.equations import FirstOrderModel

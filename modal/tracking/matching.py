@@ -19,12 +19,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from modal.data.growth import ROUND_OFF
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
 
-# Relative distance below which eigenvalues are one cluster: their own vectors are then round-off,
-# the span is not.
-CLUSTER = 1e-8
 # A mode whose MACs with all modes of another instant have a larger sum merges with another mode.
 MERGING = 1.5
 # A cluster whose projection is worse conditioned than this is not rotated.
@@ -125,11 +123,12 @@ def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
 
 
 def clusters(eigenvalues: Complex) -> list[Index]:
-    """Groups of two or more eigenvalues closer than CLUSTER |λ|."""
+    """Groups of two or more eigenvalues closer than ROUND_OFF |λ|."""
     if len(eigenvalues) < 2:
         return []
+    size = np.abs(eigenvalues)
     near = np.abs(eigenvalues[:, None] - eigenvalues[None, :])
-    near = near <= CLUSTER * np.maximum(np.abs(eigenvalues)[:, None], np.abs(eigenvalues)[None, :])
+    near = near <= ROUND_OFF * np.maximum(size[:, None], size[None, :])
     if int(near.sum()) == len(eigenvalues):
         return []
     groups: list[Index] = []
@@ -198,7 +197,7 @@ class Match:
 
 def real(eigenvalues: Complex) -> Mask:
     """Which eigenvalues are real."""
-    return np.asarray(np.abs(eigenvalues.imag) <= CLUSTER * np.abs(eigenvalues))
+    return np.asarray(np.abs(eigenvalues.imag) <= ROUND_OFF * np.abs(eigenvalues))
 
 
 def _growing(s: Snapshot) -> Array:

@@ -12,11 +12,10 @@ from assembly.errors import FrozenMotionError
 from assembly.system.frozen import FrozenSystem
 from modal.proofs.judge import UNDECIDED, WORDS
 from modal.proofs.verdict import ALL_MODES, stability
+from modal.tracking.variation import CLUSTER
 from modal.types import Array, Complex
 
 UNKNOWN = -1
-# Relative distance up to which an eigenvalue of the verdict is that of a track, beside its error.
-SAME = 1e-6
 
 
 def unstable_not_followed(
@@ -67,5 +66,5 @@ def _beyond(system: FrozenSystem, tracks: Complex, error: Array) -> int:
     lam, bound = verdict.eigenvalues, verdict.bounds
     unstable = lam.real > bound
     distance = np.abs(lam[unstable, None] - tracks[None, :])
-    near = distance <= bound[unstable, None] + error + SAME * np.abs(lam[unstable, None])
+    near = distance <= bound[unstable, None] + error + CLUSTER * np.abs(lam[unstable, None])
     return int((~near.any(axis=1)).sum())

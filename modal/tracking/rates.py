@@ -27,7 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.tracking.matching import CLUSTER, clusters
+from modal.data.growth import ROUND_OFF
+from modal.tracking.matching import clusters
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex
 
@@ -84,7 +85,7 @@ def instant_rates(s: Snapshot, moving: bool) -> InstantRates:
 def distances(lam: Complex) -> Complex:
     """λ_i − λ_j and λ_i − λ̄_j at [:, j, i] of λ (K,), NaN inside a cluster: it is one subspace."""
     apart = lam - np.stack([lam, lam.conj()])[:, :, None]
-    return np.where(np.abs(apart) <= CLUSTER * np.abs(lam), np.nan, apart)
+    return np.where(np.abs(apart) <= ROUND_OFF * np.abs(lam), np.nan, apart)
 
 
 def _moved(speed: Complex, gram: Complex, twin: Complex) -> Complex:

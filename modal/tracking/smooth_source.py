@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assembly.linalg.symmetric import ENTRIES
 from assembly.system.frozen import FrozenSystem
 from modal.provenance.same_model import drawn_prints
 from modal.reduction.instants import SmallMatrices
@@ -19,8 +20,6 @@ from modal.tracking.sources import Freeze, SpaceSource
 from modal.tracking.sweep import Sweep
 from modal.tracking.variation import Derivatives
 from modal.types import Array
-
-BLOCK_NUMBERS = 1 << 21  # entries of the matrices that are solved with together
 
 
 class SmoothSource(SpaceSource):
@@ -48,7 +47,7 @@ class SmoothSource(SpaceSource):
         return drawn_prints(self._freeze, self._at)
 
     def _block_size(self) -> int:
-        return max(1, BLOCK_NUMBERS // self._family.n**2)
+        return max(1, ENTRIES // 2 // self._family.n**2)
 
     def _frame(self) -> Array:
         return self._space.V

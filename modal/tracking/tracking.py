@@ -102,8 +102,8 @@ def track(
     times : array_like, shape (T,), optional
         Instants of a motion, s, strictly increasing or strictly decreasing.
     k : int, default 6
-        Number of elastic modes of smallest |λ| that are followed at every value, together with
-        the rigid modes below them.
+        Number of elastic modes, the lowest as `modal.solve` orders them, that are followed at every
+        value, together with the rigid modes below them.
     over : mapping of one name to array_like, shape (T,), optional
         Name and values of the swept parameter, strictly increasing or strictly decreasing. All
         other parameters are then constants. ``over={"omega": speeds}`` is ``omega=speeds``.
@@ -265,13 +265,11 @@ def track(
             raise TrackingInterrupted(
                 f"stopped after {run.recorder.count} of {len(at)} instants", finished()
             ) from None
-        except StorageError:
-            raise
         except Exception as fault:
             # Any exception of the model ends the run; the error carries the finished instants.
             count = run.recorder.count
             arithmetic = isinstance(fault, FrozenMotionError) and isinstance(fault, ArithmeticError)
-            if not count and not arithmetic:
+            if isinstance(fault, StorageError) or not (count or arithmetic):
                 raise
             run.keep()
             what = (

@@ -40,6 +40,7 @@ import numpy as np
 import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 
+from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.tracking.pencils import Triple, pairing, product, quadratic, solved, transposed
 from modal.types import Array, Complex, Index, Mask
@@ -50,8 +51,6 @@ CLUSTER = 1e-6
 INDEPENDENT = 1e-10
 # The same where the vectors need not be held exactly.
 MAIN = 1e-5
-# Relative size below which a part of a matrix is round-off.
-PRESENT = 1e-12
 # Relative change of an eigenvalue by the terms that move energy to and fro up to which its second
 # order is neglected.
 SMALL = 0.01
@@ -195,7 +194,7 @@ def _breathing(C: Array, K: Array, whole: Triple) -> Mask:
     axes = (1, 2)
     return np.stack([
         np.abs(part).max(axis=axes, initial=0.0)
-        > PRESENT * np.abs(A).max(axis=axes, initial=0.0)
+        > ROUND_OFF * np.abs(A).max(axis=axes, initial=0.0)
         for part, A in ((C + transposed(C), whole[1]), (K - transposed(K), whole[2]))
     ])  # fmt: skip
 

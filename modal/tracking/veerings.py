@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.data.growth import ROUND_OFF
 from modal.tracking import hermite
 from modal.tracking.encounters import Encounter
-from modal.tracking.matching import CLUSTER, Match
+from modal.tracking.matching import Match
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
 
@@ -130,10 +131,10 @@ def distances_inside(lam: tuple[Complex, Complex], slope: tuple[Complex, Complex
     d = [x[..., p] - x[..., q] for x in (*lam, *slope)]
     absolute = np.abs(lam[0])
     size = np.maximum(absolute[..., p], absolute[..., q])
-    usable = (np.abs(d[0]) > CLUSTER * size) & (np.abs(d[1]) > CLUSTER * size)
+    usable = (np.abs(d[0]) > ROUND_OFF * size) & (np.abs(d[1]) > ROUND_OFF * size)
     for x in lam:
         moving = np.abs(x.imag)
-        usable &= np.minimum(moving[..., p], moving[..., q]) > CLUSTER * size
+        usable &= np.minimum(moving[..., p], moving[..., q]) > ROUND_OFF * size
     usable &= np.isfinite(d[2]) & np.isfinite(d[3]) & (d[0].imag * d[1].imag > 0.0)
     approach = ((d[0].conj() * d[2]).real < 0.0) & ((d[1].conj() * d[3]).real >= 0.0)
     along = hermite.along(hermite.coefficients(*d))

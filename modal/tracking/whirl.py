@@ -15,7 +15,6 @@ from modal.types import Array, Complex
 
 # A mode with less than this part of its mass norm across the axis does not whirl; a whirl number
 # below it is planar.
-ACROSS = 0.1
 PLANAR = 0.1
 
 
@@ -72,7 +71,7 @@ class WhirlForms:
     def number(self) -> Array:
         """w of each shape, (K,), NaN for a motion along the axis."""
         momentum, size = np.diag(self.momentum).imag, np.diag(self.across).real
-        enough = size > ACROSS
+        enough = size > PLANAR
         return np.where(enough, np.clip(momentum / np.where(enough, size, 1.0), -1.0, 1.0), np.nan)
 
     def turned(self, T: Complex) -> WhirlForms:

@@ -310,20 +310,23 @@ def run_app(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str] | None) -> int:
     try:
         app.main(args=arguments, prog_name="frozen-motion", standalone_mode=False)
-    except click.ClickException as fault:
-        return fail(fault.format_message(), EXIT_INPUT)
-    except InputError as fault:
-        return fail(str(fault), EXIT_INPUT)
-    except FrozenMotionError as fault:
-        return fail(str(fault), EXIT_FAILED)
-    except MemoryError as fault:
-        return fail(str(out_of_memory("frozen-motion", fault)), EXIT_FAILED)
-    except PlausibilityWarning as question:
-        return fail(f"{question} (an error by --strict)", EXIT_INPUT)
     except click.Abort:
         # click turns Ctrl-C inside a command into Abort.
         raise KeyboardInterrupt from None
+    except (click.ClickException, FrozenMotionError, MemoryError, PlausibilityWarning) as fault:
+        return fail(*_reason(fault))
     return 0
+
+
+def _reason(fault: Exception) -> tuple[str, int]:
+    """What a fault says, and the exit code."""
+    if isinstance(fault, click.ClickException):
+        return fault.format_message(), EXIT_INPUT
+    if isinstance(fault, PlausibilityWarning):
+        return f"{fault} (an error by --strict)", EXIT_INPUT
+    if isinstance(fault, MemoryError):
+        return str(out_of_memory("frozen-motion", fault)), EXIT_FAILED
+    return str(fault), EXIT_INPUT if isinstance(fault, InputError) else EXIT_FAILED
 
 
 def fail(message: str, code: int) -> int:

@@ -40,10 +40,7 @@ class File(ParamType):
 def typed() -> list[str]:
     """The words of the command line that is completed; click's context lacks them while an option
     waits for its value."""
-    try:
-        return shlex.split(os.environ.get("COMP_WORDS", ""))
-    except ValueError:
-        return []
+    return shlex.split(os.environ.get("COMP_WORDS", ""))
 
 
 class Word(ParamType):
@@ -56,7 +53,11 @@ class Word(ParamType):
         raise NotImplementedError
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(word) for word in self.words(ctx) if word.startswith(incomplete)]
+        try:
+            words = list(self.words(ctx))
+        except (OSError, ValueError, SyntaxError):  # an open quote, or a file that cannot be read
+            words = []
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
 class StudyName(Word):
@@ -73,10 +74,7 @@ class Setting(Word):
     def words(self, ctx: click.Context) -> Iterable[str]:
         named = [word for word in typed() if word in STUDY.words(ctx)]
         folder = (named or [""])[0].replace("-", "_")
-        try:
-            tree = ast.parse((STUDIES / folder / "study.py").read_text("utf-8"))
-        except (OSError, SyntaxError):
-            return []
+        tree = ast.parse((STUDIES / folder / "study.py").read_text("utf-8"))
         mains = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
         return [
             f"{argument.arg}="
@@ -99,10 +97,7 @@ class Parameter(Word):
 
     def words(self, ctx: click.Context) -> Iterable[str]:
         models = [word for word in typed() if word.endswith(".toml")]
-        try:
-            content = tomllib.loads(Path((models or [""])[0]).read_text("utf-8"))
-        except (OSError, ValueError):
-            return []
+        content = tomllib.loads(Path((models or [""])[0]).read_text("utf-8"))
         if "joint" not in content and "bushing" not in content:
             return ["omega=", "speed_rpm=", "epsilon="]
         drivers = list(content.get("driver", {}))

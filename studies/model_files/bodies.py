@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ def build_body(name: str, spec: ModelSpec, folder: Path, planar: bool | None = N
     make a body.
     """
     body = spec.body[name]
-    try:
+    with faults_named(f"body.{name}"):
         if isinstance(body, bodies.FrameSpec):
             parts = [
                 build_body(member.body, spec, folder, planar).placed(
@@ -40,10 +42,16 @@ def build_body(name: str, spec: ModelSpec, folder: Path, planar: bool | None = N
             with located(f"body.{name}."):
                 built = _build(name, body, substance, folder, planar)
         return _with_attachments(built, body)
-    except ModelFileError:
-        raise
+
+
+@contextmanager
+def faults_named(place: str) -> Iterator[None]:
+    """Puts a place of the model file before an InputError that names none."""
+    try:
+        yield
     except InputError as fault:
-        raise ModelFileError(f"body.{name}: {fault}") from None
+        named = isinstance(fault, ModelFileError)
+        raise fault if named else ModelFileError(f"{place}: {fault}") from None
 
 
 def _build(name: str, body: Any, substance: Any, folder: Path, planar: bool | None) -> Any:

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from assembly.bodies.body import Body
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.errors import InputError, ModelFileError
+from assembly.magnitudes import WRITTEN
 from studies.model_files.loading import LoadedModel
 from studies.model_files.schema import ForceSpec, ProbeSpec
 from studies.reporting.ranges import nearest
-
-NEAR = 1e-6  # of the body's size: how far a node may be from a point
 
 
 class Points:
@@ -110,7 +109,7 @@ def _nodes(body: Body, at: Any, key: str) -> list[int]:
         return [at]
     distances = np.linalg.norm(coordinates - np.array([*at, 0.0][:3]), axis=1)
     node = int(distances.argmin())
-    if distances[node] > NEAR * max(float(np.ptp(coordinates, axis=0).max()), 1e-12):
+    if distances[node] > WRITTEN * max(float(np.ptp(coordinates, axis=0).max()), 1e-12):
         x = ", ".join(f"{v:.6g}" for v in coordinates[node])
         raise ModelFileError(f"{key} = {at}: no node there; the nearest is node {node} at [{x}]")
     return [node]

@@ -25,10 +25,9 @@ def read_model_file(path: str | Path) -> tuple[ModelSpec, str]:
     text = read_text(path, ModelFileError, replace=False)
     try:
         content = tomllib.loads(text)
-    except RecursionError:
-        raise ModelFileError(f"{path}: not valid TOML: nested too deeply") from None
-    except ValueError as fault:  # of TOML, and of integers with thousands of digits
-        raise ModelFileError(f"{path}: not valid TOML: {fault}") from None
+    except (RecursionError, ValueError) as fault:  # ValueError: integers of thousands of digits too
+        reason = "nested too deeply" if isinstance(fault, RecursionError) else fault
+        raise ModelFileError(f"{path}: not valid TOML: {reason}") from None
     try:
         spec = ModelSpec.model_validate(content)
     except ValidationError as fault:

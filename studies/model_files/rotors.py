@@ -12,7 +12,7 @@ import assembly
 from assembly.bodies.blade_files import column, read_columns
 from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import located
-from studies.model_files.bodies import material_of, section_of
+from studies.model_files.bodies import faults_named, material_of, section_of
 from studies.model_files.schema import ModelSpec
 from studies.model_files.schema_motions import RPM, RampSpec, SpinSpec
 from studies.model_files.schema_rotors import BearingSpec, DiscSpec, RotorSpec
@@ -54,7 +54,7 @@ def build_rotor(name: str, spec: ModelSpec, folder: Path) -> SpinningRotor:
         kind = motion.kind
         hint = "; sweep omega or epsilon" if isinstance(motion, RampSpec) else ""
         raise ModelFileError(f'motion.kind = {kind!r}: a rotor takes "spin"{hint}')
-    try:
+    with faults_named(f"body.{name}"):
         shaft = material_of(body.material, spec)
         discs = [_disc(disc, shaft, spec) for disc in body.disc]
         with located(f"body.{name}."):
@@ -74,10 +74,6 @@ def build_rotor(name: str, spec: ModelSpec, folder: Path) -> SpinningRotor:
             )
             omega, epsilon = (0.0, 0.0) if motion is None else (motion.rate, motion.epsilon)
             rotor.freeze(omega, None if motion is None else motion.axis, epsilon)
-    except ModelFileError:
-        raise
-    except InputError as fault:
-        raise ModelFileError(f"body.{name}: {fault}") from None
     return SpinningRotor(rotor, omega, epsilon)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 Dimension = tuple[int, int, int, int]  # exponents of m, kg, s, rad
 
-_RPM = 2.0 * np.pi / 60.0
 _FORCE, _STRESS = (1, 1, -2, 0), (-1, 1, -2, 0)
 UNITS: dict[str, tuple[float, Dimension]] = {
     "1": (1.0, (0, 0, 0, 0)),
@@ -32,7 +31,7 @@ UNITS: dict[str, tuple[float, Dimension]] = {
     "deg": (np.pi / 180.0, (0, 0, 0, 1)),
     "°": (np.pi / 180.0, (0, 0, 0, 1)),
     "rev": (2.0 * np.pi, (0, 0, 0, 1)),
-    "rpm": (_RPM, (0, 0, -1, 1)),
+    "rpm": (np.pi / 30.0, (0, 0, -1, 1)),
     "Hz": (1.0, (0, 0, -1, 0)),
     "N": (1.0, _FORCE),
     "kN": (1e3, _FORCE),

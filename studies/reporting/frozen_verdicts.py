@@ -14,6 +14,7 @@ from xarray import Dataset
 
 import modal
 from assembly.errors import FrozenMotionError
+from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.data.units import units_of
 from modal.proofs.verdict import largest_rate
@@ -24,7 +25,6 @@ INSTANT = (
     "rate of the instant, from modal.stability of the frozen system; it holds while the instant "
     "lasts, and is no verdict on the motion:"
 )
-STEADY = 1e-12  # relative difference of the matrices of a steady motion
 
 
 def verdicts(
@@ -48,27 +48,23 @@ def verdicts(
     values = [float(tracks[dim][i]) for i in _chosen(tracks, dim, ends)]
     all_values = tracks[dim].values.astype(float)
     is_state = dim != "time" or is_steady(freeze, all_values)
-    line = verdict if is_state else rate_of_instant
     lines = [f"{HEAD}:" if is_state else INSTANT]
     for value in values:
-        lines.append(f"  {dim} = {value:.6g} {units}".rstrip() + f": {line(freeze(value), k)}")
+        lines.append(
+            f"  {dim} = {value:.6g} {units}".rstrip()
+            + f": {verdict(freeze(value), k, not is_state)}"
+        )
     return "\n".join(lines)
 
 
-def verdict(system: FrozenSystem, k: int) -> str:
-    """Verdict and proof in one line; why there is none where no modes are found."""
+def verdict(system: FrozenSystem, k: int, rate: bool = False) -> str:
+    """Verdict and proof in one line, or the largest growth rate; why there is none where no modes
+    are computed."""
     try:
-        return str(modal.stability(system, k)).splitlines()[0]
+        judged = modal.stability(system, k)
     except FrozenMotionError as fault:
-        return f"undecided: {fault}"
-
-
-def rate_of_instant(system: FrozenSystem, k: int) -> str:
-    """Largest growth rate of the modes of an instant in one line; why there is none else."""
-    try:
-        return largest_rate(modal.stability(system, k))
-    except FrozenMotionError as fault:
-        return f"not known: {fault}"
+        return f"{'not known' if rate else 'undecided'}: {fault}"
+    return largest_rate(judged) if rate else str(judged).splitlines()[0]
 
 
 def is_steady(freeze: Callable[[float], FrozenSystem], values: Array) -> bool:
@@ -79,7 +75,7 @@ def is_steady(freeze: Callable[[float], FrozenSystem], values: Array) -> bool:
     span = values[-1] - values[0]
     first, *others = (freeze(float(values[0] + s * span)) for s in (0.0, 0.3819660, 0.7861514))
     return all(
-        abs(A - B).max() <= STEADY * max(abs(A).max(), abs(B).max())
+        abs(A - B).max() <= ROUND_OFF * max(abs(A).max(), abs(B).max())
         for other in others
         for A, B in (
             (getattr(first, name), getattr(other, name)) for name in ("M", "damping", "stiffness")

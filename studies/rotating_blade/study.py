@@ -167,7 +167,8 @@ def campbell_diagram(
         if compared is not None:
             theirs = compared["frequency_calculix"].values
             speeds = np.repeat(compared["speed_rpm"], theirs.shape[1])
-            ax.plot(speeds, theirs.ravel(), "s", ms=6, mfc="none", color=ink(), scaley=False)
+            shown = np.where(theirs < ax.get_ylim()[1], theirs, np.nan).ravel()
+            ax.plot(speeds, shown, "s", ms=6, mfc="none", color=ink(), clip_on=False)
 
     return Drawing(f"campbell-{kind}.png", CAPTIONS[kind], draw, width=7.0, height=4.6)
 

@@ -123,6 +123,15 @@ def test_rooms_import_from_rooms() -> None:
             assert not imported(path) & {"assembly", "modal"}, path
 
 
+def test_no_circle_of_imports() -> None:
+    """No files that import each other by any way, imports for types and inside functions too."""
+    files = {module_of(path): path for path in FILES if path.suffix == ".py"}
+    below = {name: imported(path) & files.keys() - {name} for name, path in files.items()}
+    while leaves := {name for name, targets in below.items() if not targets & below.keys()}:
+        below = {name: targets for name, targets in below.items() if name not in leaves}
+    assert not below, sorted(below)
+
+
 def test_a_study_imports_of_another_only_its_machine_and_its_rigid_motion() -> None:
     for path in FILES:
         here = module_of(path)

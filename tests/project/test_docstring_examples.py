@@ -7,6 +7,7 @@ import doctest
 import pytest
 
 import modal
+from tests.support.cases import with_slow
 
 FINDER = doctest.DocTestFinder(recurse=False)
 CASES = {
@@ -15,9 +16,10 @@ CASES = {
     for case in FINDER.find(getattr(modal, name), name, globs={})
     if case.examples
 }
+SLOW = ("crosscheck_amplitudes", "rotor_verdict")
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", with_slow(sorted(CASES), SLOW))
 def test_example_gives_what_it_prints(name: str) -> None:
     failures: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

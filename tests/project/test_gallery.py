@@ -1,4 +1,5 @@
-"""The manual's gallery: every example runs, and the number it claims is the exact one.
+"""The manual's gallery: every example runs, the number it claims is the exact one, and no lines
+that it prints contradict one another.
 
 The exact numbers are taken here from the references, from tables, or by another route than in the
 example.
@@ -6,10 +7,12 @@ example.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import runpy
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from typing import Any
 
 import matplotlib
@@ -21,6 +24,7 @@ from scipy.optimize import brentq
 
 import assembly
 import modal
+from tests.support.contradictions import contradictions
 from tests.support.paths import REFERENCES, ROOT
 
 # Real machines: no value of them is questioned.
@@ -39,7 +43,10 @@ def no_windows() -> Iterator[None]:
 
 
 def run(name: str) -> dict[str, Any]:
-    return runpy.run_path(str(GALLERY / f"{name}.py"))
+    with redirect_stdout(io.StringIO()) as printed:
+        example = runpy.run_path(str(GALLERY / f"{name}.py"))
+    assert not contradictions(printed.getvalue()), printed.getvalue()
+    return example
 
 
 def bending(section: assembly.Section, second: float) -> float:
@@ -155,6 +162,7 @@ def test_robot_arm() -> None:
     assert below < example["found"] < above < 1.01 * below
 
 
+@pytest.mark.slow
 def test_joint_stiffness() -> None:
     """A beam on a spring about its root with a mass at its tip: det = 0 of the four conditions."""
     example = run("joint_stiffness")
@@ -219,6 +227,7 @@ def test_rotor_damper_out() -> None:
     assert at.sel(analysis="floquet") > 0.3 and (at.drop_sel(analysis="floquet") < 0.0).all()
 
 
+@pytest.mark.slow
 def test_figures() -> None:
     """A shaft clamped at one end diverges from its lower to its higher bending frequency at rest
     (Dimentberg 1961), and flutters above by its internal damping."""

@@ -26,7 +26,7 @@ def listed(package: str) -> list[str]:
         name
         for module, table in tables
         if module == package
-        for name in re.findall(r"^   ([\w.]+)$", table, re.MULTILINE)
+        for name in re.findall(r"^   (?!assembly|modal)([\w.]+)$", table, re.MULTILINE)
     ]
 
 

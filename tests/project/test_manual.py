@@ -29,7 +29,8 @@ DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 APART = ("mistakes", "roles")  # have tests of their own
 PRINTED = re.compile(r"^```text\n", re.MULTILINE)
-LONG = ("tutorial", "own_model", "mechanisms")  # of the pages, those that take many seconds
+# Of the pages, those that take many seconds.
+LONG = ("tutorial", "own_model", "mechanisms", "verdict", "performance", "rotors", "response")
 PAGES = [
     path
     for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
@@ -96,7 +97,7 @@ def test_the_code_of_the_page_runs(name: str, pages: Callable[[str], dict[str, A
 
 
 ROLES = sections(DOCS / "roles.md")
-SLOW = ("The wind turbine", "A machine of your own")
+SLOW = ("The wind turbine", "A machine of your own", "The rotor", "The arm")
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,7 @@ def test_tutorial(pages: Callable[[str], dict[str, Any]]) -> None:
     assert names["exponents"].is_stable
 
 
+@pytest.mark.slow
 def test_doubtful_verdicts(pages: Callable[[str], dict[str, Any]]) -> None:
     """Mathieu's equation at its first resonance, averaged: growth h/4 − ζ (Nayfeh & Mook,
     Nonlinear Oscillations, §5.3)."""
@@ -143,6 +145,7 @@ def test_doubtful_verdicts(pages: Callable[[str], dict[str, Any]]) -> None:
     assert defect < 1e-2
 
 
+@pytest.mark.slow
 def test_own_models(pages: Callable[[str], dict[str, Any]]) -> None:
     """The spin-up of a rotor of two unknowns; a sweep that shares its matrices takes a basis."""
     names = pages("own_model")
@@ -154,6 +157,7 @@ def test_modelling(pages: Callable[[str], dict[str, Any]]) -> None:
     assert np.all(names["order"] > 1.5) and names["error"].max() < 1e-3
 
 
+@pytest.mark.slow
 def test_mechanisms(pages: Callable[[str], dict[str, Any]]) -> None:
     """The load and the weight change the driver's torque."""
     names = pages("mechanisms")

@@ -9,6 +9,7 @@ import pytest
 
 import assembly
 from assembly import errors
+from assembly.bodies.body_data import BodyData
 from assembly.bodies.first_order import FirstOrder
 from assembly.bodies.in_motion import BodiesMotion, MovingBodies
 from assembly.bodies.nonlinear import Equilibrium
@@ -31,7 +32,7 @@ PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
 CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
-CLASSES |= {Beyond, BodiesMotion, BodyStatics, DeformedMotion, DeformedRows, Displaced}
+CLASSES |= {Beyond, BodiesMotion, BodyData, BodyStatics, DeformedMotion, DeformedRows, Displaced}
 CLASSES |= {Equilibrium, FirstOrder, MovingBodies, Passage, Taylor}
 CLASSES |= {DecoupledOrbits}
 

@@ -124,12 +124,13 @@ class Interrupt:
             ["P6", "stopped before the transient was finished", "+0"],
             ["multipliers"],
         ),
-        (
+        pytest.param(
             "modal.periodic.reduced",
             "product_modes",
             2,
             ["P6", "stopped before the Floquet exponents were found"],
             ["multipliers"],
+            marks=pytest.mark.slow,
         ),
     ],
 )

@@ -5,11 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +14,6 @@ import modal
 from studies.__main__ import main
 from studies.model_files.loading import load_model
 from tests.support.model_files import BEAM, CRANK
-from tests.support.paths import ROOT
-from tests.support.processes import interruptible
 
 BLADE = (
     BEAM
@@ -258,39 +251,6 @@ def test_a_parameter_the_model_does_not_have(
     arguments = ["map", str(model), "--x", "omega=0:1:3", "--y", "epsilom=0:1:3"]
     assert main([*arguments, "--out", str(tmp_path / "o")]) == 2
     assert 'did you mean "epsilon"?' in one_line(capsys)
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("processes")
-def test_interrupting_a_run_is_one_line_and_leaves_whole_files(tmp_path: Path) -> None:
-    """Ctrl-C in the middle of a map: exit code 130, nothing half written, --resume finishes it."""
-    model = write(tmp_path / "crank.toml", CRANK)
-    out = tmp_path / "out"
-    command = [sys.executable, "-m", "studies", "map", str(model), "--out", str(out)]
-    command += ["--x", "speed_rpm=500:1500:10", "--y", "turn=0:0.9:30", "--modes", "2"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    started = subprocess.Popen(
-        command,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-        preexec_fn=interruptible,
-    )
-    store = out / "map.zarr"
-    deadline = time.monotonic() + 60.0
-    while not store.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.3)
-    started.send_signal(signal.SIGINT)
-    _, error = started.communicate(timeout=60)
-    assert started.returncode == 130, error
-    assert [line for line in error.splitlines() if line.strip()] == [
-        "frozen-motion: interrupted; what was finished is kept"
-    ]
-    assert not (out / "map.nc").exists() and not list(out.glob(".*"))
-    assert main([*command[3:], "--resume"]) == 0
-    assert bool(modal.read_dataset(out / "map.nc")["done"].all())
 
 
 def test_check_prints_properties_comparison_and_verdict(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import runpy
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from studies.registry import MODULES, study
 from studies.reporting.frozen_verdicts import verdicts
 from studies.reporting.protocol import Remark
 from tests.support.contradictions import contradictions
-from tests.support.paths import ROOT
 
 # Settings with which a study takes the least time.
 SMALL: dict[str, dict[str, Any]] = {
@@ -102,7 +100,7 @@ def checked(seed: int, k: int = 2) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_mechanisms_have_one_verdict(seed: int) -> None:
     text = checked(seed)
     assert not contradictions(text), text
@@ -216,18 +214,4 @@ def test_every_study_is_read() -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_studies_print_no_contradiction(name: str) -> None:
     text = report_of(name)
-    assert not contradictions(text), text
-
-
-GALLERY = sorted(path.stem for path in (ROOT / "docs" / "gallery").glob("*.py"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", GALLERY)
-def test_the_gallery_prints_no_contradiction(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    runpy.run_path(str(ROOT / "docs" / "gallery" / f"{name}.py"))
-    text = capsys.readouterr().out
     assert not contradictions(text), text

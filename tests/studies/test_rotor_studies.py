@@ -25,6 +25,7 @@ def test_helicopter_as_equations_and_as_a_mechanism() -> None:
         assert verdict["growth_rate"].values[0].tolist() == pytest.approx(exact, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_helicopter_study(tmp_path: Path) -> None:
     out = OutputFolder(tmp_path / "out", "helicopter")
     verdict = helicopter.main(speeds=3, min_rpm=240.0, max_rpm=260.0, out=out)

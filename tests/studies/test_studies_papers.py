@@ -105,6 +105,7 @@ def zeros() -> xr.Dataset:
     return two_zeros.main(modes=3, instants=12, large_elements=40)
 
 
+@pytest.mark.slow
 def test_the_printed_quotient_fails_where_coriolis_is_large(zeros: xr.Dataset) -> None:
     error = zeros["rayleigh_error"]
     assert float(abs(error.sel(quotient="true")).max()) < 1e-10
@@ -152,6 +153,7 @@ def test_the_papers_transformation_step_by_step() -> None:
     assert "2n − 2 = 6" in text(case)
 
 
+@pytest.mark.slow
 def test_the_equations_projected_on_the_rigid_motion_are_the_rigid_mechanism(
     zeros: xr.Dataset,
 ) -> None:
@@ -319,6 +321,7 @@ def test_measured_motion_is_fitted_within_its_uncertainty(measured: xr.Dataset) 
     np.testing.assert_allclose(found, printed, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_noise_comes_through_to_the_frequency_in_proportion(measured: xr.Dataset) -> None:
     predicted = measured["swept_predicted"].values
     np.testing.assert_allclose(predicted[1:] / predicted[:-1], 10.0, rtol=0.15)

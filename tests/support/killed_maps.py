@@ -22,7 +22,9 @@ import xarray as xr
 import assembly
 import modal.maps.stability_maps as stability
 
-CASES = {"undamped": (0.0, 0.0), "damped": (6.0, 1e-6)}  # Rayleigh damping a (1/s), b (s)
+# Rayleigh damping a (1/s), b (s), elements, points of ω and of ε, points of a tile. Two tiles of
+# the undamped map need vectors of their own.
+CASES = {"undamped": (0.0, 0.0, 12, (15, 14), 16), "damped": (6.0, 1e-6, 6, (12, 11), 9)}
 LONGEST = 120.0  # s that one run may take
 LEAST = 0.2  # share of an unbroken run that a resumed one takes at least
 
@@ -40,13 +42,14 @@ class Outcome:
 
 def make(case: str, store: Path) -> None:
     """Compute, or go on with, the map of a case."""
-    a, b = CASES[case]
+    a, b, elements, points, tile = CASES[case]
     body = assembly.beam(
-        1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 12, clamped="start"
+        1.0, assembly.rectangle(0.05, 0.02), assembly.steel, elements, clamped="start"
     ).with_damping(a=a, b=b)
-    with patch.object(stability, "TILE_POINTS", 16):
+    omega, epsilon = np.linspace(0.0, 400.0, points[0]), np.linspace(-2e5, 2e5, points[1])
+    with patch.object(stability, "TILE_POINTS", tile):
         stability.stability_map(
-            body, omega=np.linspace(0.0, 400.0, 15), epsilon=np.linspace(-2e5, 2e5, 14),
+            body, omega=omega, epsilon=epsilon,
             axis=(0.0, 0.2, 1.0), k=4, store=store, resume=True, progress=False,
         )  # fmt: skip
 

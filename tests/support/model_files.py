@@ -20,7 +20,7 @@ SPIN = BEAM + '[motion]\nkind = "spin"\naxis = [0, 0, 1]\nomega = 100.0\n\n[anal
 
 # A track that takes its time at every instant: each is about a deformed equilibrium of its own.
 SLOW_TRACK = SPIN + 'prestress = "nonlinear"\n'
-SLOW_INSTANTS = 40
+SLOW_INSTANTS = 24
 SLOW_OPTIONS = ["--over", f"omega=0:400:{SLOW_INSTANTS}"]
 
 CRANK = """

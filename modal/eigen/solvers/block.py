@@ -58,7 +58,7 @@ class BlockSolver:
         self.reference.destroy()
 
     def find(self, k: int, seed: int = 0, accuracy: float = ACCURACY) -> Pairs:
-        """The k modes of smallest |λ|, and one more.
+        """The k lowest modes, and one more.
 
         accuracy: backward error of a finished right vector.
         Raises ConvergenceError, its `partial` the Pairs that converged.
@@ -165,18 +165,19 @@ class _Search:
 
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
         M, C, K = self.basis.projected()
+        damped = not self.quadratic.reversible
         if self.chain is None:
             if self.exact:
                 lam, Y = of_unit_stiffness(M, C, self.count)
                 return lam, Y, Y
-            return lowest(M, C, K, self.count)
+            return lowest(M, C, K, self.count, damped)
         null, zeros = self.chain.null.shape[1], self.chain.count
         K[:null], K[:, :null] = 0.0, 0.0
         if self.exact:
             found = definite_but_for(np.eye(len(K), null), M, C, K, self.count)
             if found is not None:
                 return 1j * found[0], found[1], found[1]
-        return lowest(M, C, K, self.count, null, zeros)
+        return lowest(M, C, K, self.count, damped, null, zeros)
 
     def _look(
         self, lam: Complex, Y: Complex, Z: Complex, finished: dict[bool, Complex]

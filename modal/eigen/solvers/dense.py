@@ -15,10 +15,10 @@ import scipy.linalg as la
 from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import deflate_by_similarity
-from modal.eigen.double_eigenvalues import separated
 from modal.eigen.hermitian import largest_of_skew
 from modal.eigen.quadratic import Quadratic, companion, from_parts, in_parts
 from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.spectrum import levels, separated, sizes
 from modal.eigen.tolerances import EPS, ROUND_OFF, ZERO
 from modal.types import Array, Complex
 
@@ -182,20 +182,24 @@ def _factored(A: Array) -> tuple[Array, Array] | None:
 
 
 def lowest(
-    M: Array, C: Array, K: Array, k: int, null: int = 0, zeros: int = 0
+    M: Array, C: Array, K: Array, k: int, damped: bool, null: int = 0, zeros: int = 0
 ) -> tuple[Complex, Complex, Complex]:
-    """The k smallest |λ|, Im λ ≥ 0, right and left vectors of a projection (m, m), K next to I.
+    """The k lowest λ, Im λ ≥ 0, right and left vectors of a projection (m, m), K next to I.
 
-    null: number of null fields, the first coordinates, which the stiffness does not reach; zeros:
-    of zero eigenvalues, left out.
+    damped: overdamped modes are ordered by their shapes. null: number of null fields, the first
+    coordinates, which the stiffness does not reach; zeros: of zero eigenvalues, left out.
     """
     gamma = 1.0 / np.sqrt(np.linalg.norm(M, 2))  # next to the lowest frequency
     C = gamma * C
     chain = _null_chain(C, K, null, zeros) if zeros else None
     lam, X, Y, _ = general(gamma**2 * M, C, K, chain)
     keep = np.flatnonzero(lam.imag >= 0.0)
-    keep = keep[np.argsort(np.abs(lam[keep]), kind="stable")[:k]]
-    return gamma * lam[keep], X[:, keep] + 0j, Y[:, keep] + 0j
+    lam, X, Y = gamma * lam[keep], X[:, keep] + 0j, Y[:, keep] + 0j
+    size = np.abs(lam)
+    if damped:
+        size = sizes(lam, *(np.einsum("ij,ij->j", X.conj(), A @ X) for A in (K, M)))
+    order = np.lexsort((np.abs(lam), levels(size)))[:k]
+    return lam[order], X[:, order], Y[:, order]
 
 
 def _null_chain(C: Array, K: Array, null: int, zeros: int) -> Array:

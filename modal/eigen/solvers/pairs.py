@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.eigen.double_eigenvalues import rotated
+from modal.eigen.spectrum import levels, rotated
 from modal.eigen.tolerances import GROUP
-from modal.types import Complex, Index
-
-TIE = 1e-9  # relative difference of distances that does not order a pair λ, −λ̄
+from modal.types import Array, Complex, Index
 
 
 @dataclass(frozen=True)
@@ -73,13 +71,13 @@ class Pairs:
         )
 
     def nearest(self, target: complex) -> Pairs:
-        """Sorted by distance to the target; distances equal to 1e-9 by Re λ, then Im λ."""
-        distance = np.abs(self.eigenvalues - target)
-        order = np.argsort(distance, kind="stable")
-        steps = np.diff(distance[order]) > TIE * distance[order][1:]
-        level = np.empty(len(order), dtype=int)
-        level[order] = np.concatenate([[0], np.cumsum(steps)])[: len(order)]
-        return self.take(np.lexsort((self.eigenvalues.imag, self.eigenvalues.real, level)))
+        """Sorted by distance to the target."""
+        return self.ascending(np.abs(self.eigenvalues - target))
+
+    def ascending(self, sizes: Array) -> Pairs:
+        """Sorted by sizes (k,); those equal to 1e-9 by |λ|, Re λ, then Im λ."""
+        lam = self.eigenvalues
+        return self.take(np.lexsort((lam.imag, lam.real, levels(np.abs(lam)), levels(sizes))))
 
 
 def clusters(eigenvalues: Complex) -> list[list[int]]:

@@ -87,7 +87,7 @@ def test_nonlinear_prestress_of_two_materials() -> None:
     body = assembly.solid(halves("hex20"), {"root": FIRST, "tip": SECOND}, clamped="x0")
     a = -4.0
     motion = assembly.Kinematics(acceleration=(a, 0.0, 0.0))
-    u = equilibrium(body, motion).displacement
+    u = equilibrium(body.operators, motion).displacement
     half = LENGTH / 2.0
     first = half * (SECOND.rho * half + FIRST.rho * half / 2.0) / FIRST.E
     second = SECOND.rho * half**2 / 2.0 / SECOND.E

@@ -92,7 +92,7 @@ def test_small_batches_are_one_large_one(
     machine: assembly.Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = machine.freeze_many(TIMES)
-    monkeypatch.setattr(mechanism, "BATCH_NUMBERS", 1)
+    monkeypatch.setattr(mechanism, "ENTRIES", 4)
     parts = machine.freeze_many(TIMES)
     assert_allclose(parts.stiffness, whole.stiffness, rtol=1e-13, atol=1e-13 * 1e9)
     assert_allclose(parts.Q, whole.Q, rtol=1e-11, atol=1e-13 * np.abs(whole.Q).max())

@@ -276,6 +276,7 @@ def test_mass_and_damping(both: Both) -> None:
     exact.check_mass_and_damping(system, 1e-8)
 
 
+@pytest.mark.slow
 def test_stiffness_is_the_tangent_of_the_residual(both: Both) -> None:
     exact, system = both
     expected = exact.tangent(system.n, 4e-4)

@@ -301,15 +301,17 @@ def test_overdamped_modes_can_be_more_than_unknowns() -> None:
     """Six unknowns, twelve real eigenvalues, eight asked for, one lost at first."""
     lam = -np.arange(1.0, 13.0)
     C, K = sp.diags(-lam[:6] - lam[6:], format="csr"), sp.diags(lam[:6] * lam[6:], format="csr")
-    quadratic = Quadratic.of(sp.identity(6, format="csr"), C, K)
-    whole = solve_dense(quadratic, None)
+    quadratic, target = Quadratic.of(sp.identity(6, format="csr"), C, K), -0.7
+    whole = solve_dense(quadratic, None).nearest(target)
 
     def forgetful(k: int, attempt: int) -> Pairs:
         first = whole.take(np.arange(k))
         return first if attempt else first.take(np.delete(np.arange(k), 2))
 
-    found = certified(quadratic, None, 8, 0.0, forgetful)
+    found = certified(quadratic, None, 8, target, forgetful)
     np.testing.assert_allclose(found.eigenvalues[:8], lam[:8], rtol=1e-12)
+    with pytest.raises(AccuracyError, match="the slowest mode is overdamped"):
+        certified(quadratic, None, 8, 0.0, lambda k, attempt: whole.take(np.arange(k)))
 
 
 @pytest.mark.parametrize("target", TARGETS)

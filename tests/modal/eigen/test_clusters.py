@@ -103,9 +103,9 @@ def test_no_mode_of_independent_parts_is_lost() -> None:
 
 
 @pytest.mark.slow
-def test_thousand_conservative_systems_have_no_real_part() -> None:
+def test_conservative_systems_have_no_real_part() -> None:
     """Every size, spread and backend: Re λ is exactly zero, not small."""
-    for seed in range(1000):
+    for seed in range(300):
         r = np.random.default_rng(seed)
         n = int(r.integers(1, 40))
         system = gyroscopic(n, seed)

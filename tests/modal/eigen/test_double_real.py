@@ -12,8 +12,8 @@ import scipy.linalg as la
 
 import modal
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.double_eigenvalues import separated
 from modal.eigen.modes import Modes
+from modal.eigen.spectrum import separated
 
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -33,12 +33,15 @@ def overdamped(rng: np.random.Generator, m: int, diverging: bool) -> Matrices:
 
 
 def eigenvalues(matrices: Matrices) -> np.ndarray:
+    """All of them, in the order of `modal.solve`: those that decay by √(xᵀKx/xᵀMx)."""
     M, C, K = matrices
     m = len(M)
     A = np.block([[np.zeros((m, m)), np.eye(m)], [-la.solve(M, K), -la.solve(M, C)]])
-    found = la.eigvals(A)
+    found, X = la.eig(A)
     assert abs(found.imag).max() == 0.0
-    return found.real[np.argsort(abs(found.real))]
+    X = X[m:]  # the velocity carries the shape of fast modes
+    shape = np.sqrt(abs(np.sum(X * (K @ X), axis=0) / np.sum(X * (M @ X), axis=0)))
+    return found.real[np.argsort(np.where(found.real < 0.0, shape, found.real))]
 
 
 def copied(rng: np.random.Generator, matrices: Matrices, copies: int) -> FrozenSystem:
@@ -66,7 +69,7 @@ def check(system: FrozenSystem, modes: Modes, exact: np.ndarray) -> None:
 @pytest.mark.parametrize("diverging", [False, True])
 def test_doubled_overdamped_systems(diverging: bool) -> None:
     """All modes, counted, of 4 to 11 unknowns (an odd number: one unknown by itself)."""
-    for seed in range(100 if diverging else 200):
+    for seed in range(40 if diverging else 80):
         rng = np.random.default_rng(seed)
         matrices = overdamped(rng, int(rng.integers(2, 6)), diverging)
         system = copied(rng, matrices, 2)

@@ -367,6 +367,7 @@ def test_a_phone(running: Any, page_file: Path, view: int, tracks: xr.Dataset) -
         assert small == 0 and page.faults == []
 
 
+@pytest.mark.slow
 def test_light_and_dark(running: Any, page_file: Path) -> None:
     """As the system says, and the button says otherwise; text has a contrast of at least 4.5."""
     luminance = """() => ["color", "backgroundColor"].map((key) => {
@@ -423,6 +424,7 @@ def test_a_browser_that_cannot_unpack_is_told(running: Any, page_file: Path) -> 
         assert not page.locator(".fm").is_visible()
 
 
+@pytest.mark.slow
 def test_the_address_leads_to_the_point(running: Any, page_file: Path, page: Any) -> None:
     """A fixed choice is in the address; the page opened with it shows the same."""
     open_view(page, MAP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,17 +92,27 @@ OTHERS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("change", OTHERS)
-@pytest.mark.parametrize("wrapped", [lambda model: model, Remade], ids=["affine", "made anew"])
-def test_another_model_is_refused(
-    change: Callable[..., Any], wrapped: Callable[[Any], Any], tmp_path: Path
-) -> None:
+Stored = tuple[Callable[[Any], Any], dict[str, Any], Path, xr.Dataset]
+
+
+@pytest.fixture(scope="module", params=[lambda model: model, Remade], ids=["affine", "made anew"])
+def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stored:
+    """How the model is wrapped, the options of its map, its store and the map."""
+    wrapped, store = request.param, tmp_path_factory.mktemp("first") / "map.zarr"
     if wrapped is Remade:  # every point is solved by itself: fewer of them
         axes = {name: values[1::3] for name, values in AXES.items()}
     else:
         axes = AXES
-    options = dict(k=4, store=tmp_path / "map.zarr", progress=False, **axes)
-    first = stability_map(wrapped(Changed(same)), **options)
+    options = dict(k=4, progress=False, **axes)
+    return wrapped, options, store, stability_map(wrapped(Changed(same)), store=store, **options)
+
+
+@pytest.mark.parametrize("change", OTHERS)
+def test_another_model_is_refused(
+    change: Callable[..., Any], stored: Stored, tmp_path: Path
+) -> None:
+    wrapped, options, store, first = stored
+    options = options | {"store": shutil.copytree(store, tmp_path / "map.zarr")}
     with pytest.raises(StorageError, match="another model") as fault:
         stability_map(wrapped(Changed(change)), resume=True, **options)
     assert "\n" not in str(fault.value)

@@ -80,6 +80,7 @@ def test_undamped_circulatory_shaft_is_unstable_off_the_axes() -> None:
     np.testing.assert_array_equal(grid.growth_rate.sel(epsilon=0.0).values, 0.0)
 
 
+@pytest.mark.slow
 def test_map_of_a_blade_equals_full_solves() -> None:
     """Every point of a small map against LAPACK on the full matrices, inside the error bound."""
     body = blade()

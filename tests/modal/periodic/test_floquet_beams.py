@@ -48,7 +48,9 @@ def first_mode(beam: Any) -> tuple[float, float]:
     return float(modes.eigenvalues[0].imag), float(shape @ (pushed.K_G @ shape))
 
 
-@pytest.mark.parametrize("detuning", [0.0, 0.3, 2.0])
+@pytest.mark.parametrize(
+    "detuning", [0.3, *(pytest.param(x, marks=pytest.mark.slow) for x in (0.0, 2.0))]
+)
 def test_crank_driven_beam_has_its_parametric_tongue(detuning: float) -> None:
     # One mode: y″ + (ω₁² − κ r Ω² cos Ωt) y = 0 is Mathieu's equation in τ = Ωt/2 with
     # a = 4 ω₁²/Ω² and q = 2 κ r; the other modes change it in second order of q. To first order it
@@ -67,6 +69,7 @@ def test_crank_driven_beam_has_its_parametric_tongue(detuning: float) -> None:
         assert growth == pytest.approx(sigma * np.sqrt(1.0 - detuning**2), rel=0.02)
 
 
+@pytest.mark.slow
 def test_floquet_vectors_of_the_reduced_model_come_back_multiplied() -> None:
     # One period of the full model, by another integrator, takes x to μ x.
     omega, kappa = first_mode(assembly.beam(**ROOT))  # type: ignore[arg-type]
@@ -88,6 +91,7 @@ def test_floquet_vectors_of_the_reduced_model_come_back_multiplied() -> None:
     assert gap < 5e-4 * np.linalg.norm(scale * x)
 
 
+@pytest.mark.slow
 def test_the_tongue_is_announced_and_the_frozen_verdict_misleads() -> None:
     omega, kappa = first_mode(assembly.beam(**ROOT))  # type: ignore[arg-type]
     model = CrankDriven(2.0 * omega, 0.01 / abs(kappa))
@@ -98,6 +102,7 @@ def test_the_tongue_is_announced_and_the_frozen_verdict_misleads() -> None:
     assert float(check.dataset.floquet_rate[0]) == pytest.approx(0.01 * omega, rel=0.02)
 
 
+@pytest.mark.slow
 def test_arnoldi_on_the_full_model_agrees_with_the_reduced_one() -> None:
     # Damped, so that the slow modes have the largest multipliers and Arnoldi finds them.
     omega, kappa = first_mode(assembly.beam(**ROOT))  # type: ignore[arg-type]

@@ -29,6 +29,7 @@ def covered(found: FloquetModes, due: np.ndarray) -> bool:
     return bool(np.all(near[known]) and np.all(rates[~known] >= due[~known]))
 
 
+@pytest.mark.slow
 def test_a_strongly_damped_exponent() -> None:
     """Over 100 s the multipliers are 1, e^−300 and e^−600: the second is lost in the round-off of
     the monodromy and of its inverse."""
@@ -46,6 +47,7 @@ def test_a_strongly_damped_exponent() -> None:
     assert found.multipliers[1].real == pytest.approx(np.exp(-300.0), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_growth_beyond_the_range_of_numbers() -> None:
     # e^2000 and e^−1500: no floating-point number, but exponents like any others.
     def A(t: float) -> np.ndarray:
@@ -164,6 +166,7 @@ def test_arnoldi_on_few_unknowns() -> None:
     assert error.max() < 1e-5
 
 
+@pytest.mark.slow
 def test_the_whole_monodromy_of_a_damped_beam() -> None:
     """Its fastest mode loses e^−300 a period; the exponents of constant matrices are the
     eigenvalues."""

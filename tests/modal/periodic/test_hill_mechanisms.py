@@ -28,6 +28,7 @@ from tests.support.shaken_pendulum import RATE, pendulum
 STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
 
 
+@pytest.mark.slow
 def test_shaken_pendulum_has_the_tongues_of_mathieu() -> None:
     a, q = np.linspace(0.3, 4.6, 14), np.array([0.2, 0.9, 1.4])
     chart = hill_chart(pendulum, 2.0 * np.pi / RATE, a=a, q=q)

@@ -35,7 +35,8 @@ class Masses:
         return assembly.FrozenSystem(M=np.eye(n), D=0.05 * np.eye(n), K=K)
 
 
-@pytest.mark.parametrize("points", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("points", [2, 3])
 def test_a_small_system_is_proved_with_few_points_and_with_many(points: int) -> None:
     """Up to seven points are computed by themselves, more by shared shapes."""
     axes: dict[str, Any] = dict(a=np.linspace(0.3, 2.0, points), q=np.linspace(0.2, 1.4, points))

@@ -13,16 +13,14 @@ from tests.support.full_growth import full_growth
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rod", [0.297, 0.291])
-def test_a_slider_crank_with_a_long_crank(rod: float) -> None:
+def test_a_slider_crank_with_a_long_crank() -> None:
     """Against Gauss steps of order 6 of all degrees of freedom."""
     mechanism = model(
-        crank=0.15, rod=rod, speed_rpm=1500.0, elements=2, slider_mass=0.5, rayleigh=(3.0, 2e-6)
+        crank=0.15, rod=0.297, speed_rpm=1500.0, elements=2, slider_mass=0.5, rayleigh=(3.0, 2e-6)
     )
     found = modal.floquet(mechanism, 0.04)
     due = full_growth(mechanism, 0.04, 1200)
-    if rod == 0.297:
-        assert due == pytest.approx(-4.25707288, abs=1e-7)
+    assert due == pytest.approx(-4.25707288, abs=1e-7)
     assert abs(found.growth_rate.max() - due) <= found.error[0] + 1e-7
     assert found.error.max() < 1e-4
     assert found.is_complete and found.is_stable
@@ -49,6 +47,6 @@ def test_a_beam_that_swings_faster_than_it_vibrates() -> None:
     beam = Swinging()
     period = 2.0 * np.pi / beam.rate
     found = modal.floquet(beam, period)
-    due = full_growth(beam, period, 400)  # type: ignore[arg-type]
+    due = full_growth(beam, period, 100)  # type: ignore[arg-type]
     assert abs(found.growth_rate.max() - due) <= found.error[0] + 1e-5
     assert found.error.max() < 1e-2 and found.is_stable

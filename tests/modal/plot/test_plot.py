@@ -344,6 +344,41 @@ def test_labels_are_placed_in_the_size_that_is_drawn() -> None:
                 assert away[n] <= away.min() + 1.0
 
 
+def test_names_of_lines_stand_clear_of_marks_and_of_the_frame() -> None:
+    """The line of mode 1 ends inside, at the onset: its name is far from all marked points."""
+    shaft = assembly.beam(0.5, assembly.rectangle(0.034, 0.03), assembly.steel, 3, clamped="start")
+    speeds = np.linspace(0.0, 1000.0, 21)
+    tracks = modal.track(shaft.with_damping(b=2e-6), omega=speeds, axis=(1, 0, 0), k=4)
+    fig, ax = plt.subplots(figsize=(10.0, 4.0), layout="constrained")
+    modal.plot.campbell(tracks, ax)
+    fig.canvas.draw()
+    frame = ax.get_window_extent()
+    marks = [t for t in ax.texts if t.get_text().isdigit() and len(t.get_text()) > 2]
+    named = {t.get_text(): t for t in ax.texts if t not in marks}
+    inside = named["1"]
+    place = ax.transData.transform(inside.xy)  # type: ignore[attr-defined]
+    for mark in marks:
+        apart = ax.transData.transform(mark.xy) - place  # type: ignore[attr-defined]
+        assert np.hypot(*apart) > 30.0 and not mark.get_window_extent().overlaps(
+            inside.get_window_extent()
+        )
+    for name in ("1×", "2"):
+        assert named[name].get_window_extent().x0 > frame.x1
+
+
+@pytest.mark.parametrize("height", [2.55, 2.8, 4.0])
+def test_the_label_of_short_axes_is_not_cut_off(height: float) -> None:
+    grid = plane()
+    grid = grid.assign_coords(
+        y=grid["y"].assign_attrs(long_name="angular acceleration", units="rad/s2")
+    )
+    figure, ax = plt.subplots(figsize=(3.4, height), layout="constrained")
+    modal.plot.map(grid, ax)
+    figure.canvas.draw()
+    box = ax.yaxis.label.get_window_extent()
+    assert box.y0 >= 0.0 and box.y1 <= figure.bbox.height
+
+
 def test_a_legend_leaves_the_axes_four_fifths_of_a_narrow_figure(rotor: assembly.Rotor) -> None:
     forced = modal.unbalance_response(rotor, np.linspace(10.0, 500.0, 9), [(0.5, 1e-3, 0.0)])
     for draw, result in ((modal.plot.response, forced), (modal.plot.tracks, made_up())):

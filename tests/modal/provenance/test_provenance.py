@@ -27,6 +27,7 @@ def blade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_track_is_made_again_from_its_dataset_alone(
     blade: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

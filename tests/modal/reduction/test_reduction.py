@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
 import assembly
+import modal
 from assembly.errors import SingularSystemError
 from assembly.linalg.mirror import symmetry_of
 from assembly.system.frozen import FrozenSystem
@@ -15,22 +18,13 @@ from modal.proofs.couplings import orthonormal
 from modal.reduction.affine import AffineFamily, shares_operators
 from modal.reduction.basis import SKETCHES, Sketches, mass_bounds
 from modal.reduction.body_space import BodySpace
-from modal.reduction.error_bounds import coupled
+from modal.reduction.error_bounds import bounds_of, coupled
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.reduction.space import spread
 from tests.support.affine_families import Planar
 from tests.support.chains import KINDS, Chain, exact
 from tests.support.reduced_sweep import Sweep, sweep
-
-
-def first_order(system: assembly.FrozenSystem) -> np.ndarray:
-    """The state matrix of a system, of displacements and momenta scaled by the mass."""
-    M, C, K = (A.toarray() for A in (system.M, system.damping, system.stiffness))
-    L = np.linalg.cholesky(M)
-    C, K = (np.linalg.solve(L, np.linalg.solve(L, A).T).T for A in (C, K))
-    n = len(M)
-    return np.block([[np.zeros((n, n)), np.eye(n)], [-K, -C]])
 
 
 def assert_bounded(found: Sweep, point: int, reference: np.ndarray, k: int, noise: float) -> float:
@@ -338,8 +332,8 @@ def test_a_stored_space_goes_on_bit_by_bit() -> None:
 
 
 @pytest.mark.parametrize("b", [2e-3, 2e-2])
-def test_no_small_bound_beside_the_accumulation_of_overdamped_modes(b: float) -> None:
-    """At λ = −1/b damping takes the stiffness away on every shape of the mesh: what the basis
+def test_bounds_beside_the_accumulation_of_overdamped_modes(b: float) -> None:
+    """Next to λ = −1/b damping takes the stiffness away on every shape of the mesh: what the basis
     leaves out is not small there, however small a residual is."""
     section = assembly.rectangle(0.05, 0.02)
     body = assembly.beam(1.0, section, assembly.steel, 30, clamped="start").with_damping(b=b)
@@ -347,13 +341,33 @@ def test_no_small_bound_beside_the_accumulation_of_overdamped_modes(b: float) ->
     family = AffineFamily(lambda p: body.freeze(**p), points[0])
     at = family.coefficients(points)
     space = BodySpace(family, at, 8, 1e-8)
-    space.train(at)
-    found = space.solve(at)
+    exact = [modal.solve(body.freeze(**point), k=40, backend="dense") for point in points]
     beside = 0
-    for n, point in enumerate(points):
-        true = np.linalg.eigvals(first_order(body.freeze(**point)))
-        for lam, bound in zip(found.modes.eigenvalues[n], found.bounds.error_bound[n], strict=True):
-            assert np.abs(true - lam).min() <= bound + 1e-9 * abs(lam)
-            beside += abs(lam * b + 1.0) < 1e-3
+    for trained in (False, True):
+        found = space.train(at) if trained else space.solve(at)
+        values, bounds = found.modes.eigenvalues, found.bounds.error_bound
+        for lam, bound, true in zip(values, bounds, exact, strict=True):
+            apart = np.abs(lam[:, None] - true.eigenvalues) - true.error_bound
+            assert (apart.min(axis=1) <= bound).all()
+            beside += np.sum(np.abs(lam * b + 1.0) < 0.1)
     assert beside > 0
+    space.destroy()
+
+
+def test_no_bound_where_damping_takes_the_stiffness_of_high_shapes_away() -> None:
+    """At λ = −1/b, not at twice that."""
+    section, b = assembly.rectangle(0.05, 0.02), 2e-3
+    body = assembly.beam(1.0, section, assembly.steel, 30, clamped="start").with_damping(b=b)
+    family = AffineFamily(lambda p: body.freeze(), {})
+    at = family.coefficients([{}])
+    space = BodySpace(family, at, 4, 1e-8)
+    instants = space.on(at)
+    modes = space.lowest(instants, 4)
+    norms, pairing = np.ones(modes.eigenvalues.shape), instants.pairing(modes)
+    for lam, some in ((-1.0 / b, False), (-2.0 / b, True)):
+        there = replace(modes, eigenvalues=np.full(norms.shape, lam + 0j))
+        found = bounds_of(
+            there, norms, norms, pairing, instants.resolved, complement=instants.complement
+        )
+        assert (np.isfinite(found.error_bound) == some).all()
     space.destroy()

@@ -74,7 +74,8 @@ def test_crossings_and_veerings_of_many_families(count: int) -> None:
     assert np.median(np.abs(gaps)) < 1e-3
 
 
-@pytest.mark.parametrize("points", [5, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 24))])
+@pytest.mark.slow
+@pytest.mark.parametrize("points", [3, 5, 24])
 def test_gyroscopic_damped_and_circulatory_families(points: int) -> None:
     """Random M, growing gyroscopic and circulatory terms, random damping: the branches of 1,500
     small steps. Where the dataset is certain of an identity, it is right."""
@@ -99,6 +100,7 @@ def test_gyroscopic_damped_and_circulatory_families(points: int) -> None:
     assert np.mean(right) >= 0.99
 
 
+@pytest.mark.slow
 def test_other_rules_are_visibly_worse() -> None:
     scores = compare(16)
     assert scores["this tracker"].identities >= 0.99
@@ -342,6 +344,7 @@ def test_onset_of_flutter_on_the_way_up_to_speed() -> None:
     assert tracks["growth_rate"].sel(time=place).values[row] < 0.0
 
 
+@pytest.mark.slow
 def test_undamped_motion_has_no_onset() -> None:
     """Frequencies rise and fall, energies breathe, the action does not: nothing is unstable."""
 

@@ -18,7 +18,7 @@ SPAN = (0.0, 2e-3)  # s, half a cycle of the slowest mode
 def links() -> ReducedTransient:
     """A rod with damping, and a force that follows it, which has no potential."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mechanisms, "LARGE_BODY", 60)
+        patch.setattr(mechanisms, "LARGE_BODY", 40)
         mechanism = loaded_beam(COARSE)
         shape = modal.solve(mechanism.freeze(0.0), k=1).right[:, 0].real
         state = (1e-3 * shape / np.abs(shape).max(), 0.0 * shape)

@@ -1,9 +1,17 @@
-"""Double real eigenvalues that LAPACK returns as a conjugate pair r ± iδ, δ at round-off.
+"""The order of eigenvalues, and double real ones that LAPACK returns as a conjugate pair.
 
-Of a conjugate pair one is kept, of a double real eigenvalue both. With x = a + ib the vector of
-r + iδ, a and b are orthogonal after a turn of its phase, and (A − r)a = −δb, (A − r)b = δa: r is an
-eigenvalue with both vectors, to a backward error δ‖a‖/‖b‖. Where that is no round-off they are a
-pair; it may be about to become real, ‖b‖ → 0.
+Modes are ordered by |λ|, overdamped ones by the frequency of their shape. With damping b K every
+mode of a mesh beyond 2/b is overdamped and has an eigenvalue next to −1/b, the highest ones nearest
+to it: the k smallest |λ| are then the shapes that a mesh resolves least. The frequency
+√(xᴴKx/xᴴMx) of its shape orders such a mode as without damping. Of a mode that damping does not
+couple to others it is √(λ₁λ₂), so that the order is continuous where two real eigenvalues become a
+pair.
+
+A double real eigenvalue comes out as r ± iδ, δ at round-off. Of a conjugate pair one is kept, of a
+double real eigenvalue both. With x = a + ib the vector of r + iδ, a and b are orthogonal after a
+turn of its phase, and (A − r)a = −δb, (A − r)b = δa: r is an eigenvalue with both vectors, to a
+backward error δ‖a‖/‖b‖. Where that is no round-off they are a pair; it may be about to become real,
+‖b‖ → 0.
 """
 
 from __future__ import annotations
@@ -14,7 +22,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.eigen.tolerances import GROUP, HALF, ROUND_OFF
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Mask
+
+AXIAL = 0.2  # |Im λ|/|λ| of an overdamped mode, at most
+TIE = 1e-9  # relative difference of sizes that does not order modes
+
+
+def overdamped(eigenvalues: Complex) -> Mask:
+    """Which eigenvalues decay so fast that |λ| says little about the frequency of their shape."""
+    size = np.abs(eigenvalues)
+    return np.asarray((eigenvalues.real < 0.0) & (np.abs(eigenvalues.imag) < AXIAL * size))
+
+
+def sizes(eigenvalues: Complex, stiffness: Array, mass: Array) -> Array:
+    """|λ|, of overdamped modes √(xᴴKx/xᴴMx), rad/s; stiffness, mass: these two products."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shape = np.sqrt(np.abs(stiffness) / np.abs(mass))
+    return np.where(overdamped(eigenvalues), shape, np.abs(eigenvalues))
+
+
+def levels(values: Array) -> Array:
+    """Places of values (k,) in ascending order, those equal to TIE the same."""
+    order = np.argsort(values, kind="stable")
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(values[order]) > TIE * values[order][1:]
+    level = np.empty(len(order), dtype=int)
+    level[order] = np.concatenate([[0], np.cumsum(steps)])[: len(order)]
+    return level
 
 
 def rotated(x: NDArray[np.inexact[Any]]) -> Complex:
