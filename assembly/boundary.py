@@ -180,7 +180,7 @@ def _misfit_inside(value: Any, kind: type, arguments: tuple[Any, ...]) -> str | 
     elif kind is tuple and arguments[-1] is not Ellipsis:
         if len(value) != len(arguments):
             return f"{len(arguments)} entries"
-        words = [_misfit(part, own) for part, own in zip(value, arguments, strict=True)]
+        words = [_misfit(part, argument) for part, argument in zip(value, arguments, strict=True)]
     elif issubclass(kind, Iterable) and hasattr(value, "__len__"):
         words = [_misfit(part, arguments[0]) for part in value]
     else:

@@ -282,9 +282,9 @@ def sheet_mesh(
 
 
 def _kind(element: str, dimension: int) -> str:
-    known = [label for label, kind in ELEMENTS.items() if CELLS[kind].dimension == dimension]
-    if element not in known:
-        raise InputError(f"element: expected one of {', '.join(known)}, got {element!r}")
+    labels = [label for label, kind in ELEMENTS.items() if CELLS[kind].dimension == dimension]
+    if element not in labels:
+        raise InputError(f"element: expected one of {', '.join(labels)}, got {element!r}")
     return ELEMENTS[element]
 
 

@@ -185,14 +185,14 @@ class MultigridSolver:
             self.b.setArray(self._receive(self.comm.rank, 0))
 
     def _gathered(self, rows: int) -> Array:
-        own = np.array(self.x.getArray(readonly=True).real)
+        part = np.array(self.x.getArray(readonly=True).real)
         if not self.shared:
-            return own
+            return part
         if self.comm.rank > 0:
-            self._send(own, 0)
+            self._send(part, 0)
             return np.empty(rows)
         parts = [self._receive(source, source) for source in range(1, self.comm.size)]
-        return np.concatenate([own, *parts])
+        return np.concatenate([part, *parts])
 
     def _send(self, part: Array, to: int) -> None:
         for piece in pieces(part):

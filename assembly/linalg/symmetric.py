@@ -71,9 +71,9 @@ def upper_triangle(A: sp.csr_matrix) -> sp.csr_matrix:
     for rows in row_runs(A.indptr):
         first, last = A.indptr[rows.start], A.indptr[rows.stop]
         lengths = np.diff(A.indptr[rows.start : rows.stop + 1])
-        own = np.repeat(np.arange(rows.start, rows.stop), lengths)
-        keep[first:last] = A.indices[first:last] >= own
-        kept = own[keep[first:last]] - rows.start
+        row_of_entry = np.repeat(np.arange(rows.start, rows.stop), lengths)
+        keep[first:last] = A.indices[first:last] >= row_of_entry
+        kept = row_of_entry[keep[first:last]] - rows.start
         counts[rows] = np.bincount(kept, minlength=rows.stop - rows.start)
     indptr = np.zeros(n + 1, dtype=A.indptr.dtype)
     np.cumsum(counts, out=indptr[1:])

@@ -76,11 +76,13 @@ def material_questions(E: float, nu: float | None, rho: float, name: str) -> lis
     """
     if E == 1.0 and rho == 1.0:
         return []
-    known = REFERENCES.get(name.lower().replace("_", " "))
-    named = known is None or max(_apart(E, known[0]), _apart(rho, known[1])) <= NAMED_WITHIN
+    reference = REFERENCES.get(name.lower().replace("_", " "))
+    named = (
+        reference is None or max(_apart(E, reference[0]), _apart(rho, reference[1])) <= NAMED_WITHIN
+    )
     real = any(kind.holds(E, nu, rho) for kind in KINDS) and E <= FASTEST_WAVE**2 * rho
     if not (real and named):
-        return _unit_questions(E, rho, name.lower().replace("_", " ") if known else None)
+        return _unit_questions(E, rho, name.lower().replace("_", " ") if reference else None)
     if nu is not None and E >= STIFF and not STIFF_NU[0] <= nu <= STIFF_NU[1]:
         return [("nu", f"no material of E = {E:.3g} Pa has it; metals have 0.2 to 0.45")]
     return []

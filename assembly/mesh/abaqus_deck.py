@@ -184,10 +184,10 @@ def _add_nodes(deck: _Deck, block: _Block) -> None:
 
 def _add_elements(deck: _Deck, block: _Block) -> None:
     label = block.options.get("TYPE", "").upper()
-    known = [(kind, count) for pattern, kind, count in _KINDS if re.fullmatch(pattern, label)]
-    if not known:
+    kinds = [(kind, count) for pattern, kind, count in _KINDS if re.fullmatch(pattern, label)]
+    if not kinds:
         raise ValueError(f"element type {label or '(none)'} is not known")
-    kind, count = known[0]
+    kind, count = kinds[0]
     numbers = np.array([_number(word) for word in _words(block)], dtype=np.int64)
     if numbers.size % (count + 1):
         raise ValueError(f"{label} needs a number and {count} nodes for each element")

@@ -119,19 +119,19 @@ def agreed(comm: Any | None) -> Iterator[None]:
 
     Raises the rank's own exception, or else that of the lowest rank that has one.
     """
-    own: Exception | None = None
+    fault_here: Exception | None = None
     try:
         yield
     except Exception as fault:
         if comm is None:
             raise
-        own = fault
+        fault_here = fault
     if comm is None:
         return
     together(comm)
-    faults = comm.allgather(None if own is None else portable(own))
-    if own is not None:
-        raise own
+    faults = comm.allgather(None if fault_here is None else portable(fault_here))
+    if fault_here is not None:
+        raise fault_here
     for other in faults:
         if other is not None:
             raise other

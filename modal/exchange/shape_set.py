@@ -116,9 +116,9 @@ def _of_mechanism(
     model: Mechanism, vectors: NDArray[np.inexact[Any]], t: float
 ) -> tuple[Array, NDArray[np.inexact[Any]], Cells]:
     _check(vectors, model.freeze(t).n)
-    found = [model.deployed(t, v) for v in vectors.T]
-    points = np.concatenate([nodes for nodes, _ in found[0].values()])
-    displacements = [np.concatenate([moved for _, moved in one.values()]) for one in found]
+    deployed = [model.deployed(t, v) for v in vectors.T]
+    points = np.concatenate([nodes for nodes, _ in deployed[0].values()])
+    displacements = [np.concatenate([moved for _, moved in one.values()]) for one in deployed]
     cells: list[tuple[str, Index]] = []
     first = 0
     for body in model.bodies.values():

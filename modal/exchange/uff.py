@@ -112,10 +112,10 @@ def _shape_sets(shapes: ShapeSet) -> list[dict[str, Any]]:
     nodes = optional("pyuff", "UFF files").prepare_15(
         node_nums=numbers, def_cs=zero, disp_cs=zero, color=zero, x=x, y=y, z=z
     )
-    found = [nodes]
+    lines = [nodes]
     for j, shape in enumerate(shapes.displacements):
         r1, r2, r3 = np.asarray(shape, dtype=complex).T
-        found.append(
+        lines.append(
             optional("pyuff", "UFF files").prepare_55(
                 id1="frozen motion", id2="", id3="", id4="", id5=f"mode {j + 1}",
                 model_type=1, analysis_type=COMPLEX_MODES, data_ch=2,
@@ -125,15 +125,15 @@ def _shape_sets(shapes: ShapeSet) -> list[dict[str, Any]]:
                 modal_b=1.0 + 0j,
             )
         )  # fmt: skip
-    return found
+    return lines
 
 
 def _function_sets(response: xr.Dataset) -> list[dict[str, Any]]:
     hertz = response["frequency"].values
-    found = []
+    lines = []
     for k, probe in enumerate(response["probe"].values.tolist()):
         node, component = int(response["node"].values[k]), str(probe).split()[-1]
-        found.append(
+        lines.append(
             optional("pyuff", "UFF files").prepare_58(
                 binary=0, id1="frozen motion", id2="", id3="", id4="", id5="", func_type=4,
                 ver_num=0, load_case_id=0, rsp_ent_name="NONE", rsp_node=node + 1,
@@ -150,4 +150,4 @@ def _function_sets(response: xr.Dataset) -> list[dict[str, Any]]:
                 orddenom_axis_units_lab="N", z_axis_axis_units_lab="NONE",
             )
         )  # fmt: skip
-    return found
+    return lines

@@ -24,9 +24,9 @@ def coarsened(
     best = _clusters(X[nodes], low)
     for _ in range(20):
         middle = 0.5 * (low + high)
-        found = _clusters(X[nodes], middle)
-        if found.max() + 1 <= most:
-            low, best = middle, found
+        labels = _clusters(X[nodes], middle)
+        if labels.max() + 1 <= most:
+            low, best = middle, labels
         else:
             high = middle
     count = best.max() + 1

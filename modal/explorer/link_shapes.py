@@ -31,9 +31,9 @@ def link_modes(first: FrozenSystem, times: tuple[float, float], count: int) -> M
     mechanism = machine.mechanism
 
     def at(point: Point) -> tuple[Complex, Complex]:
-        found = motion.space.solve(LinkPoints.of(mechanism, np.array([point["time"]])))
-        there = np.isfinite(found.modes.eigenvalues[0])
-        vectors = np.asarray(motion.lift(found.modes.right[0][:, there]), dtype=complex)
-        return found.modes.eigenvalues[0, there], vectors
+        solution = motion.space.solve(LinkPoints.of(mechanism, np.array([point["time"]])))
+        there = np.isfinite(solution.modes.eigenvalues[0])
+        vectors = np.asarray(motion.lift(solution.modes.right[0][:, there]), dtype=complex)
+        return solution.modes.eigenvalues[0, there], vectors
 
     return at

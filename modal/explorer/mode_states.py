@@ -106,10 +106,10 @@ def matched(state: State, followed: Complex, last: State | None, reach: float) -
     A mode that was not found has NaN for its eigenvalue. `last`: a state before this one; phases
     are chosen so that each mode is as near as possible to the last. `reach`: as in `in_phase`.
     """
-    found = state.eigenvalues
-    same = np.abs(found[None] - followed[:, None])
-    mirrored = np.abs(found.conj()[None] - followed[:, None])
-    limit = SAME * np.abs(followed) + ROUND_OFF * float(np.abs(found).max(initial=0.0))
+    eigenvalues_here = state.eigenvalues
+    same = np.abs(eigenvalues_here[None] - followed[:, None])
+    mirrored = np.abs(eigenvalues_here.conj()[None] - followed[:, None])
+    limit = SAME * np.abs(followed) + ROUND_OFF * float(np.abs(eigenvalues_here).max(initial=0.0))
     share = np.minimum(same, mirrored) / limit[:, None]
     share = np.where(share <= 1.0, share, TOO_FAR)  # NaN too
     rows, columns = linear_sum_assignment(share)
@@ -119,7 +119,7 @@ def matched(state: State, followed: Complex, last: State | None, reach: float) -
         if share[row, column] <= 1.0:
             swap = mirrored[row, column] < same[row, column]
             shape = state.fields[column].conj() if swap else state.fields[column]
-            eigenvalues[row] = found[column].conj() if swap else found[column]
+            eigenvalues[row] = eigenvalues_here[column].conj() if swap else eigenvalues_here[column]
             fields[row] = in_phase(shape, None if last is None else last.fields[row], reach)
     return State(state.index, state.poses, eigenvalues, fields)
 

@@ -66,9 +66,9 @@ def _view(view: ExplorerView) -> dict[str, Any]:
     axes = [axis_words(dataset, name) for name in view.axes]
     for axis in axes:
         axis["values"] = _numbers(axis["values"])
-    made = _map(view) if view.is_map else _tracks(view)
+    content = _map(view) if view.is_map else _tracks(view)
     rotates = any(np.any(state.fields[:, :, 3:]) for state in view.states)
-    return made | dict(
+    return content | dict(
         title=plain(view.title),
         kind="map" if view.is_map else "tracks",
         axes=axes,

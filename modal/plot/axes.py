@@ -25,8 +25,8 @@ def axes(ax: Axes | None, **options: Any) -> Axes:
     if ax is not None:
         check_kind(ax, Axes, "ax", "axes of matplotlib")
         return ax
-    made: Axes = plt.subplots(layout="constrained", **options)[1]
-    return made
+    axes: Axes = plt.subplots(layout="constrained", **options)[1]
+    return axes
 
 
 TRACKS = "tracks of modal.track"
@@ -54,13 +54,13 @@ def styles(count: int, rigid: Sequence[bool] = (), dashed: bool = True) -> list[
     """
     if count > distinct(dashed):
         shades = colormaps["viridis"](np.linspace(0.0, 0.92, count))
-        found: list[dict[str, Any]] = [{"color": shade, "ls": "-", "lw": 0.9} for shade in shades]
+        styles: list[dict[str, Any]] = [{"color": shade, "ls": "-", "lw": 0.9} for shade in shades]
     else:
-        found = [{"color": colour(k), "ls": dashes(k)} for k in range(count)]
+        styles = [{"color": colour(k), "ls": dashes(k)} for k in range(count)]
     for k, still in enumerate(rigid):
         if still:
-            found[k] = {"color": RIGID, "ls": "-"}
-    return found
+            styles[k] = {"color": RIGID, "ls": "-"}
+    return styles
 
 
 def key(ax: Axes, count: int, what: str = "mode", dashed: bool = True) -> None:

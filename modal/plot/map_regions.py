@@ -117,12 +117,16 @@ def _refined(grid: Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64], N
     field = RegularGridInterpolator([np.arange(len(v)) for v in old], _field(grid))
     unstable = field(np.stack(np.meshgrid(*at, indexing="ij"), -1)) > 0.0
     nearest = np.ix_(*[np.rint(a).astype(int) for a in at])
-    own, kinds = codes[nearest], codes
+    nearest_code, kinds = codes[nearest], codes
     if (codes > judge.STABLE).any():
         _, place = distance_transform_edt(codes <= judge.STABLE, return_indices=True)
         kinds = codes[tuple(place)]
-    open_cells = own <= judge.UNDECIDED
-    return x, y, np.where(open_cells, own, np.where(unstable, kinds[nearest], judge.STABLE))
+    open_cells = nearest_code <= judge.UNDECIDED
+    return (
+        x,
+        y,
+        np.where(open_cells, nearest_code, np.where(unstable, kinds[nearest], judge.STABLE)),
+    )
 
 
 def _boundary(grid: Dataset, ax: Axes) -> None:

@@ -83,8 +83,8 @@ def shape(
 
 def _segments(cells: Cells) -> Index:
     """Nodes (L, 2) of all line cells."""
-    found = [np.asarray(nodes)[:, :2] for kind, nodes in cells if kind == "line"]
-    return np.concatenate(found) if found else np.zeros((0, 2), dtype=np.intp)
+    lines = [np.asarray(nodes)[:, :2] for kind, nodes in cells if kind == "line"]
+    return np.concatenate(lines) if lines else np.zeros((0, 2), dtype=np.intp)
 
 
 def _amount(moved: Array, nodes: Index, largest: float) -> Array:

@@ -64,8 +64,8 @@ class StudyName(Word):
     """A study: a folder with a study.py."""
 
     def words(self, ctx: click.Context) -> Iterable[str]:
-        found = sorted(STUDIES.glob("*/study.py"))
-        return [path.parent.name.replace("_", "-") for path in found]
+        paths = sorted(STUDIES.glob("*/study.py"))
+        return [path.parent.name.replace("_", "-") for path in paths]
 
 
 class Setting(Word):

@@ -125,10 +125,10 @@ def _fault(folder: Path, needed: Any) -> str | None:
         path = folder / name
         if not path.is_file():
             return f"{path}: no such file; the dataset was computed from it"
-        found = sha256(path)
-        if found != digest:
+        digest_now = sha256(path)
+        if digest_now != digest:
             return (
-                f"{path}: has changed: SHA-256 {found[:12]}…, the dataset was computed from "
+                f"{path}: has changed: SHA-256 {digest_now[:12]}…, the dataset was computed from "
                 f"{digest[:12]}…"
             )
     return None

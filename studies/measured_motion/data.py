@@ -113,11 +113,11 @@ def frequency_deviation(body: assembly.Body, fit: FittedMotion, t: float, modes:
 
 
 def fitted(
-    known: KnownMotion, rate: float, noise: float, smoothing: float, seed: int
+    motion: KnownMotion, rate: float, noise: float, smoothing: float, seed: int
 ) -> FittedMotion:
     """The motion fitted to a record of it; smoothing: time between knots, as a share of a turn."""
-    times, markers = record(known, rate, noise, seed)
-    return fit_markers(times, markers, MARKERS, smoothing=smoothing * known.period)
+    times, markers = record(motion, rate, noise, seed)
+    return fit_markers(times, markers, MARKERS, smoothing=smoothing * motion.period)
 
 
 def kinematics(
@@ -142,13 +142,13 @@ def kinematics(
         for n, quantity in enumerate(QUANTITIES)
         for key, values in columns.items()
     }
-    found = np.array([extremes(known) for known in motions])
+    ranges = np.array([extremes(known) for known in motions])
     return dataset_of(
         VARIABLES,
         **of_fits,
         noise_found=[fit.noise for fit in fits],
-        marker_speed=found[..., :2],
-        marker_acceleration=found[..., 2:],
+        marker_speed=ranges[..., :2],
+        marker_acceleration=ranges[..., 2:],
         marker_speed_paper=TABLE_2[..., :2],
         marker_acceleration_paper=TABLE_2[..., 2:],
         speed=[known.speed for known in motions],
@@ -188,34 +188,36 @@ def frequencies(
 
 
 def true_and_fitted(
-    body: assembly.Body, known: KnownMotion, fit: FittedMotion, t: float, modes: int
+    body: assembly.Body, true_motion: KnownMotion, fit: FittedMotion, t: float, modes: int
 ) -> Array:
     """Frequencies of the known and of the fitted motion and their deviation, (3, modes), Hz."""
     deviation = frequency_deviation(body, fit, t, modes)
-    return np.stack([frequency(body, motion.at(t), modes) for motion in (known, fit)] + [deviation])
+    return np.stack(
+        [frequency(body, motion.at(t), modes) for motion in (true_motion, fit)] + [deviation]
+    )
 
 
 def scatter(
-    known: KnownMotion, rate: float, noise: float, smoothing: float, repeats: int, elements: int,
+    motion: KnownMotion, rate: float, noise: float, smoothing: float, repeats: int, elements: int,
     seed: int,
 ) -> xr.Dataset:  # fmt: skip
     """The first frequency from `repeats` records at half a turn, beside its predicted deviation;
     and its error over the turn for noise ten times smaller and ten times larger.
     """
-    body, t = bar(elements), 0.5 * known.period
-    fits = [fitted(known, rate, noise, smoothing, seed + 100 + r) for r in range(repeats)]
+    body, t = bar(elements), 0.5 * motion.period
+    fits = [fitted(motion, rate, noise, smoothing, seed + 100 + r) for r in range(repeats)]
     noises = [factor * noise for factor in (0.1, 1.0, 10.0)]
     errors = []
     for k, level in enumerate(noises):
-        fit = fitted(known, rate, level, smoothing, seed + 200 + k)
-        turn = np.linspace(0.0, known.period, 13)
-        found = np.array([true_and_fitted(body, known, fit, s, 1)[:, 0] for s in turn])
-        errors.append((found[:, 1] - found[:, 0], found[:, 2]))
+        fit = fitted(motion, rate, level, smoothing, seed + 200 + k)
+        turn = np.linspace(0.0, motion.period, 13)
+        frequencies = np.array([true_and_fitted(body, motion, fit, s, 1)[:, 0] for s in turn])
+        errors.append((frequencies[:, 1] - frequencies[:, 0], frequencies[:, 2]))
     error, expected = np.sqrt(np.mean(np.square(errors), axis=-1)).T
     return dataset_of(
         VARIABLES,
         repeated_frequency=[frequency(body, fit.at(t), 1)[0] for fit in fits],
-        repeated_true=frequency(body, known.at(t), 1)[0],
+        repeated_true=frequency(body, motion.at(t), 1)[0],
         repeated_predicted=frequency_deviation(body, fits[-1], t, 1)[0],
         swept_error=error,
         swept_predicted=expected,
@@ -225,7 +227,7 @@ def scatter(
 
 
 def responses(
-    known: KnownMotion, fit: FittedMotion, part: float, step: float, elements: int,
+    motion: KnownMotion, fit: FittedMotion, part: float, step: float, elements: int,
     damping_ratio: float,
 ) -> xr.Dataset:  # fmt: skip
     """From rest over `part` of a turn: deflection of the middle under the inertia loads.
@@ -234,7 +236,7 @@ def responses(
     either, and Lagrange's along the true motion for what the noise changes. Runs with the step and
     with half of it tell the order in which the two approach each other.
     """
-    body, end = bar(elements, damping_ratio), part * known.period
+    body, end = bar(elements, damping_ratio), part * motion.period
     # A step that divides the span, so that halves meet at the same instants.
     whole = end / int(np.ceil(end / step))
     lagrange, hamilton = ("lagrange", None), ("hamilton", "midpoint")
@@ -244,7 +246,7 @@ def responses(
         "Lagrange, half the step": (fit, lagrange, 2),
         "Hamilton, half the step": (fit, hamilton, 2),
         "Hamilton, order 4": (fit, ("hamilton", "gauss4"), 1),
-        "Lagrange, true motion": (known, lagrange, 1),
+        "Lagrange, true motion": (motion, lagrange, 1),
     }
     deflections, balances = [], []
     for along, (formalism, method), every in runs.values():

@@ -84,20 +84,20 @@ def speeds_of_table_2() -> list[KnownMotion]:
     return [KnownMotion(float(row[0, 1]) / fastest) for row in TABLE_2]
 
 
-def record(known: KnownMotion, rate: float, noise: float, seed: int) -> tuple[Array, Array]:
+def record(motion: KnownMotion, rate: float, noise: float, seed: int) -> tuple[Array, Array]:
     """Times (n,) and markers (n, N, 3) at `rate` (1/s) over a turn and a margin, each coordinate
     with independent normal noise of standard deviation `noise` (m).
     """
-    margin = 0.12 * known.period  # at each end: splines are loose at their ends
-    times = np.arange(-margin, known.period + margin, 1.0 / rate)
+    margin = 0.12 * motion.period  # at each end: splines are loose at their ends
+    times = np.arange(-margin, motion.period + margin, 1.0 / rate)
     generator = np.random.default_rng(seed)
-    exact = known.markers(times)
+    exact = motion.markers(times)
     return times, exact + noise * generator.standard_normal(exact.shape)
 
 
-def extremes(known: KnownMotion) -> Array:
+def extremes(motion: KnownMotion) -> Array:
     """(2, 4): least and greatest speed and acceleration of markers 1 and 2, as in Table 2."""
-    turn = np.linspace(0.0, known.period, 181)
-    rates = np.array([known.marker_rates(t) for t in turn])[:, :, :2]
+    turn = np.linspace(0.0, motion.period, 181)
+    rates = np.array([motion.marker_rates(t) for t in turn])[:, :, :2]
     ends = np.stack([rates.min(axis=0), rates.max(axis=0)], axis=-1)
     return np.asarray(ends.swapaxes(0, 1).reshape(2, 4))

@@ -78,10 +78,12 @@ class LoadedModel:
         speed_rpm of its driver, or NAME_rpm of driver NAME, and turn (a fraction of the period) or
         t. ModelFileError otherwise.
         """
-        known = self._parameters()
+        parameters = self._parameters()
         for name in names:
-            if name not in known:
-                raise ModelFileError(f"{self.path}: no parameter {name!r}; {nearest(name, known)}")
+            if name not in parameters:
+                raise ModelFileError(
+                    f"{self.path}: no parameter {name!r}; {nearest(name, parameters)}"
+                )
         if self.body is None and self.rotor is None:
             return self.motion, {}
         if {"omega", "speed_rpm"} <= set(names):
@@ -91,11 +93,11 @@ class LoadedModel:
             with located(f"{self.path}: body.{next(iter(self.spec.bodies))}."):
                 check_support(self.body, np.asarray(constant["axis"]))
         family: Any = self.rotor or self.body
-        known.pop("speed_rpm")
+        parameters.pop("speed_rpm")
         if "speed_rpm" in names:
-            known.pop("omega")
+            parameters.pop("omega")
             family = InRpm(family)
-        return family, {k: v for k, v in known.items() if k not in names} | constant
+        return family, {k: v for k, v in parameters.items() if k not in names} | constant
 
     def freeze(self, **settings: float) -> assembly.FrozenSystem:
         """The frozen system of one state: at time t (s), or at parameters of `family`.
@@ -103,8 +105,8 @@ class LoadedModel:
         Without settings it is that of the file, at t = 0. ModelFileError for another parameter.
         """
         if not settings or set(settings) == {"t"}:
-            found: assembly.FrozenSystem = self.motion.freeze(settings.get("t", 0.0))
-            return found
+            frozen: assembly.FrozenSystem = self.motion.freeze(settings.get("t", 0.0))
+            return frozen
         if "t" in settings and (self.body is not None or self.rotor is not None):
             raise ModelFileError(f"{self.path}: t and other parameters exclude each other")
         family, fixed = self.family(tuple(settings))

@@ -179,12 +179,12 @@ def _joint(name: str, joint: schema.JointSpec, places: Places, planar: bool) -> 
         "prismatic": assembly.prismatic,
         "cylindrical": assembly.cylindrical,
     }
-    made: assembly.Joint = make[joint.kind](*ends, axis=axes[0], axis_second=axes[1], name=name)
-    if made.kind == "prismatic":
-        near, far = triads(made)
+    result: assembly.Joint = make[joint.kind](*ends, axis=axes[0], axis_second=axes[1], name=name)
+    if result.kind == "prismatic":
+        near, far = triads(result)
         if np.abs(first.rotation @ near - second.rotation @ far).max() > 1e-9:
             raise InputError(
                 f"joint {name}: a slide in space needs its two bodies in the same orientation, or "
                 "rotated about an axis across the slide: give body.NAME.rotation"
             )
-    return made
+    return result

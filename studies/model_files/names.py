@@ -80,8 +80,8 @@ def _materials(body: Any) -> Iterator[tuple[str, str]]:
                 yield f"disc.{number}.material", disc.material
 
 
-def _check(key: str, what: str, name: str, known: Iterable[str]) -> None:
-    names = list(known)
+def _check(key: str, what: str, name: str, candidates: Iterable[str]) -> None:
+    names = list(candidates)
     if name not in names:
         hint = nearest(name, names) if names else f"no {what} is given"
         raise ModelFileError(f"{key}: no {what} {short(name)}; {hint}")

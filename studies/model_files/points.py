@@ -100,8 +100,8 @@ def _nodes(body: Body, at: Any, key: str) -> list[int]:
         if at == "end" and "end" not in body.sets:
             return [len(coordinates) - 1]
         if at not in body.sets:
-            known = nearest(at, body.sets) if body.sets else "it has no named sets"
-            raise ModelFileError(f"{key} = {at!r}: no such set; {known}")
+            hint = nearest(at, body.sets) if body.sets else "it has no named sets"
+            raise ModelFileError(f"{key} = {at!r}: no such set; {hint}")
         return [int(node) for node in body.sets[at]]
     if isinstance(at, int):
         if at >= len(coordinates):

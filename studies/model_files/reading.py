@@ -80,18 +80,18 @@ def _written_place(loc: tuple[Any, ...], content: Any, keyed: bool) -> list[str]
 
 def _known_keys(loc: tuple[Any, ...]) -> list[str]:
     """The keys that the table at a location may have."""
-    known: Any = ModelSpec
+    kind: Any = ModelSpec
     for step in loc[:-1]:
-        known = _step_into(known, str(step))
-    return list(known.model_fields) if known is not None else list(ModelSpec.model_fields)
+        kind = _step_into(kind, str(step))
+    return list(kind.model_fields) if kind is not None else list(ModelSpec.model_fields)
 
 
-def _step_into(known: Any, step: str) -> Any:
+def _step_into(kind: Any, step: str) -> Any:
     """One step down: a field of a model, an entry of a table, or a member of a tagged union."""
-    if isinstance(known, type) and issubclass(known, BaseModel):
-        return known.model_fields[step].annotation
-    arguments = [a for a in typing.get_args(known) if a is not type(None)]
-    if typing.get_origin(known) in (dict, list):
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind.model_fields[step].annotation
+    arguments = [a for a in typing.get_args(kind) if a is not type(None)]
+    if typing.get_origin(kind) in (dict, list):
         return _plain(arguments[-1])
     for member in arguments:
         member = _plain(member)

@@ -86,8 +86,8 @@ def _disc(disc: DiscSpec, shaft: Any, spec: ModelSpec) -> assembly.Disc:
             return assembly.Disc(disc.at, mass, polar, diametral, disc.skew, disc.skew_angle)
     elif outer is not None and width is not None and {mass, polar, diametral} == {None}:
         material = shaft if disc.material is None else material_of(disc.material, spec)
-        made = assembly.Disc.solid(disc.at, outer, disc.inner, width, material)
-        return replace(made, skew=disc.skew, skew_angle=disc.skew_angle)
+        straight = assembly.Disc.solid(disc.at, outer, disc.inner, width, material)
+        return replace(straight, skew=disc.skew, skew_angle=disc.skew_angle)
     raise InputError(
         f"disc at {disc.at:g} m: give mass, polar and diametral, or outer and width (and inner)"
     )

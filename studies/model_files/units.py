@@ -72,13 +72,13 @@ class Unit:
 
     def value(self, text: str) -> float:
         """The value of a text in SI. Raises UnitError that says what would be accepted."""
-        found = _VALUE.match(text)
-        if found is None or found[2] is None:
+        match = _VALUE.match(text)
+        if match is None or match[2] is None:
             raise UnitError(f'a number, or one with a unit as in "1.5 {self.name}"')
-        factor, kind = dimension(found[2])
+        factor, kind = dimension(match[2])
         if not any(self._same(kind, other) for other in self.accepted):
-            raise UnitError(f"a value in {self.name}, not in {found[2].strip()}")
-        return float(found[1]) * factor
+            raise UnitError(f"a value in {self.name}, not in {match[2].strip()}")
+        return float(match[1]) * factor
 
     def _same(self, one: Dimension, other: Dimension) -> bool:
         return one == other if self.angular else one[:3] == other[:3]

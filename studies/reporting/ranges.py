@@ -47,11 +47,11 @@ def parse_axis(text: str, option: str) -> tuple[str, NDArray[np.float64]]:
     return name.strip(), parse_range(numbers, f"{option} {name}=")
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, names: Iterable[str]) -> str:
     """A hint that names the nearest known word, or all of them."""
-    known = sorted(known)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known)}"
+    names = sorted(names)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(names)}"
 
 
 def parse_settings(function: Callable[..., Any], settings: Iterable[str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The first picture of the README, and its caption, from a run of the slider-crank study.
 
-    frozen-motion run slider-crank --set chart_points=53
-    python -m tests.support.first_picture outputs/slider-crank
+frozen-motion run slider-crank --set chart_points=53
+python -m tests.support.first_picture outputs/slider-crank
 """
 
 from __future__ import annotations

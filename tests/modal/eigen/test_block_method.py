@@ -198,4 +198,3 @@ def test_overdamped_modes_are_those_of_the_lowest_shapes(elements: int) -> None:
     assert (np.abs(modes.eigenvalues - expected) <= modes.error_bound + 1e-7 * abs(expected)).all()
     assert modes.method == ("dense LAPACK" if elements == 30 else "block Rayleigh–Ritz")
     assert modes.certified
-

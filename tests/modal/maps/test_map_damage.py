@@ -108,7 +108,9 @@ DAMAGES = (truncated, emptied, deleted, flipped, zero_filled, longer, another, a
 # The chunk of another tile does no damage where tiles are alike, and has another size at the end.
 CASES = [
     pytest.param(
-        chunk, damage, id=f"{damage.__name__}-{name}",
+        chunk,
+        damage,
+        id=f"{damage.__name__}-{name}",
         marks=() if damage is flipped else pytest.mark.slow,
     )
     for damage in DAMAGES
