@@ -15,7 +15,7 @@ import xarray as xr
 
 import modal
 from studies.__main__ import main
-from tests.support.model_files import BEAM, SLOW_INSTANTS, SLOW_OPTIONS, SLOW_TRACK
+from tests.support.model_files import BEAM, SLOW_INSTANTS, SLOW_TRACK
 from tests.support.processes import wait_for
 from tests.support.rank_runs import bits, hill_chart, stability_map, started, under_mpiexec
 
@@ -137,7 +137,8 @@ def test_a_signal_to_mpiexec_keeps_what_was_finished(tmp_path: Path) -> None:
     """One line on stderr, the tracks so far on disk; one process computes the rest."""
     model, out = tmp_path / "blade.toml", tmp_path / "out"
     model.write_text(SLOW_TRACK)
-    arguments = ["track", str(model), *SLOW_OPTIONS, "--out", str(out)]
+    instants = 4 * SLOW_INSTANTS  # mpiexec waits three seconds before it passes the signal on
+    arguments = ["track", str(model), "--over", f"omega=0:400:{instants}", "--out", str(out)]
     process = under_mpiexec(2, ["-m", "studies", *arguments])
     wait_for(out / "tracks.store" / "state.npz")
     time.sleep(0.3)
@@ -146,9 +147,9 @@ def test_a_signal_to_mpiexec_keeps_what_was_finished(tmp_path: Path) -> None:
     assert process.returncode != 0
     lines = [line for line in error.splitlines() if line.strip()]
     assert lines == ["frozen-motion: ended by SIGTERM; what was finished is kept"]
-    assert 0 < modal.read_dataset(out / "tracks.nc").sizes["omega"] < SLOW_INSTANTS
+    assert 0 < modal.read_dataset(out / "tracks.nc").sizes["omega"] < instants
     assert main([*arguments, "--resume"]) == 0
-    assert modal.read_dataset(out / "tracks.nc").sizes["omega"] == SLOW_INSTANTS
+    assert modal.read_dataset(out / "tracks.nc").sizes["omega"] == instants
 
 
 @pytest.mark.slow

@@ -126,7 +126,9 @@ def test_modes_that_come_down_at_speed_are_not_missed() -> None:
     model = Planar(np.column_stack([n4, 1.0001 * n4]), mixed=False)
     speeds = np.linspace(0.0, 90.3, 60)
     found = sweep(lambda p: model.freeze(**p), [dict(omega=w) for w in speeds], k=2, checks=0)
-    assert found.size < 32  # they are in the basis from the start, not found one residual at a time
+    assert (
+        found.size <= model.n // 2
+    )  # they are in the basis from the start, not found one residual at a time
     for p, speed in enumerate(speeds):
         a, b = n4, 1.0001 * n4
         B, c = a + b + 2.0 * speed**2, (a - speed**2) * (b - speed**2)
