@@ -99,7 +99,7 @@ class FirstOrderDeflections:
     def _with_springs(self, now: Instant) -> Instant:
         """With the forces of bushings beside joints at their first-order deflections."""
         compliance = self.topology.compliance
-        forces = compliance.beside_joints(now.state.t, self._deflections(now))
+        forces = compliance.elastic(now.state.t, self._deflections(now)) * compliance.beside
         if not np.any(forces):
             return now
         return self.dynamics.with_steady(now, now.steady + forces)

@@ -183,7 +183,7 @@ class InverseDynamics:
             applied = self.topology.applied
             loads = [load + applied.nodal(now.forces, i) for i, load in enumerate(loads)]
         load = np.concatenate(loads, axis=-1)
-        acting = np.where(self.topology.compliance.carried(), now.steady, now.multipliers)
+        acting = np.where(self.topology.compliance.carried, now.steady, now.multipliers)
         acting[..., : len(held)] = np.where(held, 0.0, acting[..., : len(held)])
         load[..., self.topology.touched] -= (acting[..., None, :] @ now.gradient.value)[..., 0, :]
         return load
