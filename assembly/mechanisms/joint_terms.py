@@ -22,7 +22,7 @@ def joint_terms(
             out[K_D] = springs.transport
     if stressed:
         on_loads = topology.applied.stiffness(now.forces, topology.touched)
-        turning = topology.gather_hessian(now.multipliers, now.wrench, dynamics.hessian(now))
+        turning = topology.curvature(now.multipliers, now.wrench, dynamics.hessian(now))
         out[K_G] = turning + 0.5 * (on_loads + on_loads.swapaxes(-1, -2))
         # The part of a follower's stiffness without a potential is circulatory.
         out[K_D] = out.get(K_D, 0.0) + 0.5 * (on_loads - on_loads.swapaxes(-1, -2))

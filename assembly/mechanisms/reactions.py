@@ -99,9 +99,7 @@ class InverseDynamics:
         self._dampers = [body.operators.damper_loads for body in topology.bodies.values()]
         dampers = zip(self._fields, self._dampers, strict=True)
         self._by_twist = np.array([fields.T @ loads for fields, loads in dampers])
-        self._by_force = [
-            fields.T @ topology.applied.unit_loads(i) for i, fields in enumerate(self._fields)
-        ]
+        self._applied = [topology.applied.unit_loads(i) for i in range(len(self._fields))]
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
@@ -154,8 +152,9 @@ class InverseDynamics:
         resultants = (self._by_motion @ loading[..., None])[..., 0]
         resultants += (self._by_twist @ state.twist[..., None])[..., 0]
         if forces.shape[-2]:
-            for i, units in enumerate(self._by_force):
-                resultants[..., i, :] += self.topology.applied.on_body(forces, i) @ units.T
+            for i, (fields, units) in enumerate(zip(self._fields, self._applied, strict=True)):
+                nodal = self.topology.applied.on_body(forces, i) @ units.T
+                resultants[..., i, :] += nodal @ fields
         if deflected is not None:
             pull = steady[..., len(self.closure.rows) :, None] * deflected.rigid
             first, second = self._ends
@@ -180,8 +179,8 @@ class InverseDynamics:
             for i, (units, dampers) in enumerate(zip(self._inertia, self._dampers, strict=True))
         ]
         if now.forces.shape[-2]:
-            applied = self.topology.applied
-            loads = [load + applied.nodal(now.forces, i) for i, load in enumerate(loads)]
+            on_body = self.topology.applied.on_body
+            loads = [x + on_body(now.forces, i) @ self._applied[i].T for i, x in enumerate(loads)]
         load = np.concatenate(loads, axis=-1)
         acting = np.where(self.topology.compliance.carried, now.steady, now.multipliers)
         acting[..., : len(held)] = np.where(held, 0.0, acting[..., : len(held)])
