@@ -212,6 +212,7 @@ class DeformedJoints:
             number: (slots, at.carried[number].bend()[:, places[:, None], places])
             for number, (_, components, slots, places) in enumerate(self._slots)
             if np.any(components >= 3)
+            and not (topology.planar and len(topology.points[number].nodes) == 1)
         }
         seen = self._seen(at.carried)[0]
         out = topology.curvature(factors, at.wrench, hessian, seen, bent)
