@@ -122,7 +122,8 @@ class BeamFamily(FiniteMotion):
         return F[..., 0], Mo[..., 0]
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
-        return self._geometric(u, np.zeros(UNIT_COUNT) if unit is None else np.eye(UNIT_COUNT)[unit])
+        c = np.zeros(UNIT_COUNT) if unit is None else np.eye(UNIT_COUNT)[unit]
+        return self._geometric(u, c)
 
     def _geometric(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         return self.geometric_of_resultants(*self.resultants(u, coefficients), coefficients)

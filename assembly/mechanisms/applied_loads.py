@@ -123,7 +123,8 @@ class AppliedLoads:
             for load, point in zip(self.loads, self.points, strict=True)
             if load.follower or np.any(point.lever)
         ]
-        return np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *stiff])).astype(np.intp)
+        whole = np.concatenate([np.zeros(0, dtype=np.intp), *stiff])
+        return np.asarray(np.unique(whole), dtype=np.intp)
 
     def ties(self, body: int) -> Array:
         """Nodal loads (DOFs of the body, 6 a load) of forces and moments at the loaded nodes."""

@@ -67,14 +67,15 @@ class Compliance:
         for number, (bushing, mean) in enumerate(zip(bushings, mean_rows, strict=True)):
             rows = self.rows(number)
             self._springs.append(_spring(rows, bushing, size=len(rows)))
-            self.carried[rows] = bushing.carries(len(rows)) | (len(mean) == 0)
             self.beside[rows] = len(mean) == 0
+            self.carried[rows] = bushing.carries(len(rows)) | self.beside[rows]
             self._preload[rows] = bushing.preload_of(len(rows))
 
     @property
     def varies(self) -> bool:
         """Whether a stiffness or damping is a function of time."""
-        parts = [*(drive for _, drive in self._drives), *self.bushings]
+        parts: list[Driver | Bushing] = [drive for _, drive in self._drives]
+        parts += self.bushings
         return any(callable(part.stiffness) or callable(part.damping) for part in parts)
 
     def read(self, translation: Mask) -> Mask:
@@ -191,7 +192,7 @@ class Compliance:
 
 
 def _spring(rows: Index, part: Driver | Bushing, **size: int) -> Spring:
-    """Stiffness and damping (..., r, r) over times (...), evaluated once where they are constant."""
+    """Stiffness and damping (..., r, r) over times (...); constant ones are evaluated once."""
 
     def over_time(value: Callable[..., ArrayLike], varies: bool) -> OverTime:
         given = partial(value, **size)

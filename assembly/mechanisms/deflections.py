@@ -29,8 +29,7 @@ from assembly.elements.taylor import Taylor, matrix_product
 from assembly.errors import MechanismError
 from assembly.kinematics import skew
 from assembly.mechanisms.bushings import Bushing
-from assembly.mechanisms.conditions import Condition
-from assembly.mechanisms.joint_axes import triads
+from assembly.mechanisms.conditions import Condition, triads
 from assembly.mechanisms.joint_rows import Evaluated, Frames, JointRows
 from assembly.types import Array, Index
 

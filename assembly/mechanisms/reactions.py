@@ -81,6 +81,33 @@ def joint_reactions(
     return out
 
 
+def drive_names(topology: Topology) -> list[str]:
+    """Names of the drives: the joint's, with the motion where a joint has two."""
+    joints = [driver.joint for driver in topology.drivers]
+    return [
+        driver.joint if joints.count(driver.joint) == 1 else f"{driver.joint} {driver.of}"
+        for driver in topology.drivers
+    ]
+
+
+def deflections_by_name(
+    topology: Topology, moved: Array, mean: Deflected | None
+) -> dict[str, Array]:
+    """Deflections of elastic drives and bushings.
+
+    moved (rows,): what the elastic DOFs add to every row; mean: the bushings' without these.
+    """
+    drives = zip(
+        drive_names(topology), topology.drivers, np.flatnonzero(topology.rows.driven), strict=True
+    )
+    out = {name: moved[k : k + 1] for name, drive, k in drives if drive.gives}
+    for number, bushing in enumerate(topology.bushings):
+        assert mean is not None
+        rows = topology.compliance.rows(number)
+        out[bushing.name] = mean.x[rows - len(topology.rows)] + moved[rows]
+    return out
+
+
 class InverseDynamics:
     """Loads on all bodies of a mechanism, and the reactions that balance them.
 
