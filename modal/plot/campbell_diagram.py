@@ -18,7 +18,7 @@ from modal.plot.colours import FLUTTER, ink
 from modal.plot.labels import axis_label
 from modal.plot.placement import End, beside_ends, beside_points
 from modal.plot.track_curves import EVENT_MARKERS, label_of, rigid_modes
-from modal.tracking.dataset import events
+from modal.tracking.events import events
 
 WHIRL: Any = {"forward": "-", "backward": "--", "planar": (0, (6, 1.5, 1, 1.5)), "none": ":"}
 ORDER: Any = {"color": "0.55", "lw": 0.6, "zorder": 1.5}

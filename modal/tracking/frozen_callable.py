@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from modal.data.datasets import provenance
 from modal.eigen.spectrum import separated
 from modal.tracking.dataset import tracks_dataset
-from modal.tracking.frozen_interval import drift_interval
+from modal.tracking.frozen_interval import frozen_interval
 from modal.transient.equations import FirstOrderModel
 from modal.types import Array, Complex
 
@@ -57,8 +57,8 @@ def tracks_of_callable(matrix: Any, at: Array) -> xr.Dataset:
             rows[name].append(value)
     eigenvalue = np.array(rows["eigenvalue"])
     slope, curvature = np.array(rows["slope"]), np.array(rows["curvature"])
-    interval = drift_interval(at, eigenvalue, slope, curvature, TOLERANCE)
-    interval = np.where(np.array(rows["coupling"]) > TOLERANCE, 0.0, interval)
+    coupling = np.array(rows["coupling"])
+    interval = frozen_interval(at, eigenvalue, slope, curvature, coupling, TOLERANCE)
     variables = dict(
         eigenvalue=eigenvalue,
         frequency=np.abs(eigenvalue.imag) / (2.0 * np.pi),

@@ -21,37 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.tracking import hermite
-from modal.tracking.rates import History
 from modal.types import Array, Complex
 
 FLOOR = 1e-4  # of |λ|: growth rates closer than this damping ratio count as equal
 
 
-def frozen_interval(history: History, tolerance: float) -> Array:
-    """The frozen interval of every instant and track, (T, R) s.
-
-    Zero where the coupling |y_jᴴ(Ȧ − λ_iḂ)x_i| / |λ_i − λ_j|² with any other mode of the window
-    exceeds the tolerance: the motion then does not excite the modes of the instant alone. Infinite
-    where nothing changes, NaN where the derivatives are not known.
-    """
-    interval = drift_interval(
-        history.time, history.eigenvalues, history.speed, history.curvature, tolerance
-    )
-    with np.errstate(invalid="ignore"):
-        return np.where((history.mixing > tolerance) & ~np.isnan(interval), 0.0, interval)
-
-
-def drift_interval(
+def frozen_interval(
     time: Array,
     values: NDArray[np.inexact[Any]],
     slope: NDArray[np.inexact[Any]],
     curvature: NDArray[np.inexact[Any]],
+    coupling: Array,
     tolerance: float,
 ) -> Array:
-    """The time in which λ, or its real part, changes by the tolerance, s.
+    """The frozen interval of every instant and track, (T, R) s.
 
     time (T,), rising or falling; values, slope, curvature (T, R): λ, λ̇, λ̈ of tracks, NaN where a
-    track has no value.
+    track has no value; coupling (T, R): largest |y_jᴴ(Ȧ − λ_iḂ)x_i| / |λ_i − λ_j|².
+
+    Zero where the coupling exceeds the tolerance: the motion then does not excite the modes of the
+    instant alone. Infinite where nothing changes, NaN where the derivatives are not known.
     """
     lam, first, second = (np.asarray(x, dtype=complex) for x in (values, slope, curvature))
     size = np.abs(lam)
@@ -67,7 +56,8 @@ def drift_interval(
         for part in np.split(present, gaps):
             limits = whole[part, r], real[part, r], interval[part, r]
             interval[part, r] = _along_track(time[part], lam[part, r], first[part, r], *limits)
-    return interval
+    with np.errstate(invalid="ignore"):
+        return np.where((coupling > tolerance) & ~np.isnan(interval), 0.0, interval)
 
 
 def _along_track(

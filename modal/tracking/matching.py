@@ -71,6 +71,11 @@ class Overlap:
         merging |= (odd & (mac > 0.1)).any(axis=1)
         return cls(forward, backward, mirrored, mac, mirrored_mac, merging)
 
+    def of(self, target: Index, mirrored: Mask) -> Array:
+        """The MAC of each mode of a with the mode of b that continues it, zero for none."""
+        table = np.where(mirrored[:, None], self.mirrored_mac, self.mac)
+        return np.where(target >= 0, table[np.arange(len(target)), target], 0.0)
+
 
 def _pairings(a: Snapshot, b: Snapshot) -> tuple[Complex, Complex]:
     """y_aᴴB_a x_b and y_aᴴB_a x̄_b, (Ka, Kb) each."""

@@ -23,9 +23,10 @@ Where the energy is not positive along a track (a mode at or past flutter has no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from modal.data.growth import ROUND_OFF
 from modal.tracking.matching import clusters
@@ -36,61 +37,44 @@ from modal.types import Array, Complex
 POSITIVE = 1e-2
 
 
-@dataclass(frozen=True)
-class InstantRates:
-    """Of the K modes of one instant, per unit of the swept value; NaN where that is not known.
+def instant_rates(s: Snapshot, moving: bool) -> dict[str, NDArray[Any]]:
+    """Rates of the K modes of an instant, per unit of the swept value; none where these are not
+    known, the slope alone where nothing moves.
 
     slope, curvature (K,): dλ/ds, d²λ/ds². by_energy, by_amplitude (K,): ½ d/ds ln of the energy and
     of the squared amplitude of a mode that moves with yᴴBẋ = 0. coupling (K,): largest
     |y_jᴴ(A′ − λ_iB′)x_i| / |λ_i − λ_j|². steady (K,): λ without the terms that only exchange
     energy, rad/s.
     """
-
-    slope: Complex
-    curvature: Complex
-    by_energy: Array
-    by_amplitude: Array
-    coupling: Array
-    steady: Complex
-
-
-def instant_rates(s: Snapshot, moving: bool) -> InstantRates:
-    """The rates of an instant from its modes and their variation; the slope alone where nothing
-    moves."""
     v, lam = s.variation, s.eigenvalues
     if v is None:
-        unknown = np.full(s.size, complex(np.nan, np.nan))
-        nothing = unknown.real
-        return InstantRates(unknown, unknown, nothing, nothing, nothing, lam)
+        return {"steady": lam}
     if not moving:
-        nothing = np.zeros(s.size)
-        return InstantRates(v.slope, v.curvature, nothing, nothing, nothing, v.steady)
+        return {"slope": v.slope, "steady": v.steady}
     distance = distances(lam)
     with np.errstate(invalid="ignore", divide="ignore"):
         mixing = v.change / distance
-        speed = np.nan_to_num(mixing, nan=0.0, posinf=0.0, neginf=0.0)
-        grown, wider = (
-            np.diag(rate).real + 2.0 * _moved(speed, gram, twin).real
-            for rate, gram, twin in (
-                (v.energy, s.energy_gram, v.energy_twin),
-                (v.mass, s.mass_gram, v.mass_twin),
-            )
+        # x_iᴴ E ẋ_i, ẋ_i = Σ_j speed[0, j, i] x_j + speed[1, j, i] x̄_j
+        speed = np.nan_to_num(mixing, nan=0.0, posinf=0.0, neginf=0.0).swapaxes(1, 2)
+        by_energy, by_amplitude = (
+            (0.5 * np.diag(of.rate) + (gram * speed[0] + of.mirrored * speed[1]).sum(axis=1)).real
+            / np.diag(gram).real
+            for of, gram in ((v.energy, s.energy_gram), (v.mass, s.mass_gram))
         )
-        by_energy = 0.5 * grown / np.diag(s.energy_gram).real
-        by_amplitude = 0.5 * wider / np.diag(s.mass_gram).real
-    coupling = _largest_coupling(mixing, np.abs(distance), lam, s.energy_gram)
-    return InstantRates(v.slope, v.curvature, by_energy, by_amplitude, coupling, v.steady)
+    return {
+        "slope": v.slope,
+        "curvature": v.curvature,
+        "by_energy": by_energy,
+        "by_amplitude": by_amplitude,
+        "coupling": _largest_coupling(mixing, np.abs(distance), lam, s.energy_gram),
+        "steady": v.steady,
+    }
 
 
 def distances(lam: Complex) -> Complex:
     """λ_i − λ_j and λ_i − λ̄_j at [:, j, i] of λ (K,), NaN inside a cluster: it is one subspace."""
     apart = lam - np.stack([lam, lam.conj()])[:, :, None]
     return np.where(np.abs(apart) <= ROUND_OFF * np.abs(lam), np.nan, apart)
-
-
-def _moved(speed: Complex, gram: Complex, twin: Complex) -> Complex:
-    """x_iᴴ E ẋ_i for each mode (K,), ẋ_i = Σ_j speed[0, j, i] x_j + speed[1, j, i] x̄_j."""
-    return np.asarray((gram * speed[0].T + twin * speed[1].T).sum(axis=1))
 
 
 def _largest_coupling(mixing: Complex, distance: Array, lam: Complex, gram: Complex) -> Array:
@@ -116,29 +100,14 @@ def _largest_coupling(mixing: Complex, distance: Array, lam: Complex, gram: Comp
     return np.asarray(np.max(np.where(np.isfinite(coupling), coupling, 0.0), axis=(0, 1)))
 
 
-@dataclass(frozen=True)
-class History:
-    """T instants of R tracks over time; NaN where a track has no value.
+def growth_rate_corrected(
+    eigenvalues: Complex, energy: Array, by_energy: Array, by_amplitude: Array
+) -> Array:
+    """σ(t) of tracks, (T, R) 1/s; NaN where the model is not known next to an instant.
 
-    time (T,), s. eigenvalues (T, R), rad/s. speed, curvature (T, R): dλ/dt, d²λ/dt². energy (T, R):
-    twice the energy at qᴴMq = 1.
-    by_energy, by_amplitude, mixing (T, R): of `InstantRates`, per second.
+    energy: twice the energy at qᴴMq = 1. by_energy, by_amplitude: of `instant_rates`, per second.
     """
-
-    time: Array
-    eigenvalues: Complex
-    speed: Complex
-    curvature: Complex
-    energy: Array
-    by_energy: Array
-    by_amplitude: Array
-    mixing: Array
-
-
-def growth_rate_corrected(history: History) -> Array:
-    """σ(t), (T, R) 1/s; NaN where the model is not known next to an instant."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = history.energy / np.abs(history.eigenvalues) ** 2
-        positive = np.all((share > POSITIVE) | np.isnan(history.energy), axis=0)
-    size = np.where(positive[None, :], history.by_energy, history.by_amplitude)
-    return np.asarray(history.eigenvalues.real + size)
+        share = energy / np.abs(eigenvalues) ** 2
+        positive = np.all((share > POSITIVE) | np.isnan(energy), axis=0)
+    return np.asarray(eigenvalues.real + np.where(positive[None, :], by_energy, by_amplitude))

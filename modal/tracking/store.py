@@ -142,9 +142,8 @@ class TrackStore:
         while start < state.count:
             arrays = load(self.path / f"rows-{start}.npz", self._run)
             block = {n[len(ROWS) :]: a for n, a in arrays.items() if n.startswith(ROWS)}
-            recorder.rows.restore(start, block)
+            start = recorder.rows.restore(start, block)
             meetings += unpacked(list[Meeting], "meetings", arrays)
-            start += len(block["at"])
         if (start, len(meetings)) != (state.count, state.meetings):
             raise StorageError(f"{self.path}: is damaged: rows and state do not agree")
         recorder.restore(state, meetings)

@@ -18,7 +18,7 @@ from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Overlap, align, clusters
 from modal.tracking.rows import Rows
 from modal.tracking.snapshot import Snapshot
-from modal.types import Index, Mask
+from modal.types import Array, Index, Mask
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Recorder:
 
     k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
     them, or grew. solve(s): the modes at an extra instant. rate: speed of the parameter, 1 for
-    time, None for a parameter that is steady at each value. span: length of the sweep.
+    time, None for a parameter that is steady at each value. at: values of the sweep.
     carry(snapshot): the same modes in the coordinates of the latest snapshots.
 
     `state` is replaced in one assignment, after all of an instant is written: an interruption at
@@ -55,14 +55,14 @@ class Recorder:
         solve: Callable[[float], Snapshot],
         rules: Rules,
         rate: float | None,
-        span: float,
+        at: Array,
         carry: Callable[[Snapshot], Snapshot] | None = None,
     ) -> None:
-        self.k, self.rules, self.rate = k, rules, rate
-        self.rows, self.state = Rows(rate is not None), State()
+        self.k, self.rules, self.rate, self.at = k, rules, rate, at
+        self.rows, self.state = Rows(len(at), rate is not None), State()
         self._meetings: list[Meeting] = []
         self._solve, self._carry = solve, carry
-        self._follower = Follower(self._extra, rules, span)
+        self._follower = Follower(self._extra, rules, abs(float(at[-1] - at[0])))
         self._extras = 0
 
     @property
@@ -92,9 +92,11 @@ class Recorder:
         if self.count == 1 and clusters(a.eigenvalues):
             # The first instant: the next one determines the basis of its clusters.
             a = align(a, snapshot)
-            self.rows.put(0, a, float(self.rows.single("spin", 1)[0]), np.arange(a.size))
+            self.rows.put(0, a, float(self.rows.spins(1)[0]), np.arange(a.size))
             self.state = replace(self.state, recent=(a,))
-        index = self.rows.index(self.count - 1, len(self.state.visible))
+        index = self.rows.index(slice(self.count - 1, self.count), slice(len(self.state.visible)))[
+            0
+        ]
         present = np.flatnonzero(index >= 0)
         track = np.full(a.size, -1)
         track[index[present]] = present
