@@ -35,6 +35,18 @@ def replacing(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the system refuses inside is one line that names the file."""
+    try:
+        yield
+    except OSError as fault:
+        if isinstance(fault, StorageError):
+            raise
+        reason = fault.strerror or fault
+        raise StorageError(f"{path}: could not be written: {reason}") from fault
+
+
 def remove_stale(path: Path) -> None:
     """Remove what processes of this host left unfinished of `path` when they were killed."""
     prefix, suffix = f".{path.name}.", ".partial"
