@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from assembly.errors import InputError
 from assembly.optional import optional
 from assembly.system.frozen import FrozenSystem, check_is_frozen
-from modal.data.folder import writing
+from modal.data.folder import storage_faults
 
 
 def write_matrices(path: str | os.PathLike[str], system: FrozenSystem) -> tuple[Path, ...]:
@@ -43,13 +43,13 @@ def write_matrices(path: str | os.PathLike[str], system: FrozenSystem) -> tuple[
     if target.suffix == ".op4":
         op4 = optional("pyyeti.nastran.op4", "op4 files")
         coordinates = {name: sp.coo_matrix(A) for name, A in matrices.items()}
-        with writing(target):
+        with storage_faults(target):
             op4.write(str(target), coordinates, sparse="bigmat")
         return (target,)
     if target.suffix not in (".mtx", ".npz"):
         raise InputError(f"path: expected .mtx, .npz or .op4, got {target.name!r}")
     files = tuple(target.with_name(f"{target.stem}_{k}{target.suffix}") for k in matrices)
-    with writing(target):
+    with storage_faults(target):
         for file, matrix in zip(files, matrices.values(), strict=True):
             if target.suffix == ".npz":
                 sp.save_npz(file, matrix)

@@ -11,7 +11,7 @@ import xarray as xr
 
 from assembly.errors import InputError, StorageError
 from assembly.optional import optional
-from modal.data.folder import writing
+from modal.data.folder import storage_faults
 from modal.exchange.shape_set import ShapeSet
 
 DIRECTIONS = {"ux": 1, "uy": 2, "uz": 3, "rx": 4, "ry": 5, "rz": 6}
@@ -50,7 +50,7 @@ def write_uff(path: str | os.PathLike[str], content: ShapeSet | xr.Dataset) -> P
         sets = _function_sets(content)
     else:
         raise InputError("content: expected a ShapeSet or a frequency response (frequency, probe)")
-    with writing(target):
+    with storage_faults(target):
         target.unlink(missing_ok=True)
         _pyuff().UFF(str(target)).write_sets(sets, mode="overwrite")
     return target

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assembly.arguments import as_numbers
 from assembly.errors import InputError
-from modal.data.folder import writing
+from modal.data.folder import storage_faults
 from modal.eigen.modes import Modes
 from modal.exchange.shape_set import ShapeSet, shape_set
 from modal.types import Array
@@ -119,7 +119,7 @@ def write_motion(
     target = _target(path, ".pvd")
     shape_set(model, vectors[0], float(at[0]))  # what does not fit is refused before the first file
     folder = target.with_suffix("")
-    with writing(folder):
+    with storage_faults(folder):
         folder.mkdir(exist_ok=True)
     root = ET.Element("VTKFile", type="Collection", version="0.1")
     collection = ET.SubElement(root, "Collection")
@@ -130,7 +130,7 @@ def write_motion(
         _write(file, shapes, shapes.points + moved, {"displacement": moved / scale})
         entry = {"timestep": repr(t), "part": "0", "file": f"{folder.name}/{file.name}"}
         ET.SubElement(collection, "DataSet", entry)
-    with writing(target):
+    with storage_faults(target):
         ET.ElementTree(root).write(target, encoding="utf-8", xml_declaration=True)
     return target
 
@@ -146,6 +146,6 @@ def _write(path: Path, shapes: ShapeSet, points: Array, data: Mapping[str, Array
     cells = [(kind, np.asarray(nodes)) for kind, nodes in shapes.cells]
     if not cells:
         cells = [("vertex", np.arange(len(points))[:, None])]
-    with writing(path):
+    with storage_faults(path):
         meshio.Mesh(points, cells, point_data=dict(data)).write(path)
     return path

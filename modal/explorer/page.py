@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 
 from assembly.errors import InputError
-from modal.data.folder import writing
+from modal.data.folder import storage_faults
 from modal.explorer.packing import packed
 from modal.explorer.views import ExplorerView
 
@@ -69,7 +69,7 @@ def write_explorer(
     text = Template(asset("page.html")).substitute(
         title=html.escape(title), style=style(), section=section(chosen)
     )
-    with writing(target):
+    with storage_faults(target):
         target.write_text(text, encoding="utf-8")
     return target
 
