@@ -28,11 +28,10 @@ from modal.data.datasets import made_from, provenance
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
 from modal.reduction.link_space import linked
-from modal.tracking.dataset import tracks_dataset, variables
+from modal.tracking.dataset import tracks_dataset, unstable_not_followed, variables
 from modal.tracking.events import BEYOND
 from modal.tracking.following import Rules
 from modal.tracking.link_source import LinkSource
-from modal.tracking.not_followed import unstable_not_followed
 from modal.tracking.run import Run
 from modal.tracking.smooth_source import SmoothSource, smooth_source
 from modal.tracking.snapshot import ModesLike
