@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from modal.tracking.frozen_interval import FLOOR
+from modal.tracking.rates import FLOOR
 
 Outcome = Literal["confirmed", "frozen misleads", "undecided"]
 
