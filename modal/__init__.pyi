@@ -2,10 +2,10 @@
 
 from modal.checks.crosscheck import crosscheck as crosscheck
 from modal.checks.crosscheck_amplitudes import crosscheck_amplitudes as crosscheck_amplitudes
-from modal.checks.crosscheck_report import (
+from modal.checks.diagnosis import (
     CrossCheck as CrossCheck,
 )
-from modal.checks.crosscheck_report import (
+from modal.checks.diagnosis import (
     CrossCheckInterrupted as CrossCheckInterrupted,
 )
 from modal.checks.identification import identify as identify
