@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,11 @@ from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
 from modal.checks.crosscheck_work import Work
 from modal.checks.mode_transient import follow_transients
 from modal.checks.unfrozen import Unfrozen
-from modal.periodic.floquet import floquet, reduced_floquet, suitable_method
-from modal.periodic.floquet_modes import FloquetModes
-from modal.periodic.periodicity import check_period, check_period_length
-from modal.periodic.sampling import sampling
+from modal.periodic.floquet import floquet
+from modal.periodic.periodicity import check_period_length
 from modal.tracking.frozen_callable import tracks_of_callable
 from modal.tracking.tracking import track
-from modal.transient.equations import SecondOrderModel, is_second_order
+from modal.transient.equations import is_second_order
 from modal.types import Array
 
 CALLABLE_INSTANTS = 65
@@ -118,33 +115,14 @@ def crosscheck(
         work.run = follow_transients(unfrozen, at, work.lam, work.sigma, turns, progress)
         if T is not None:
             work.phase = "the Floquet exponents were found"
-            work.floquet = _exponents(model, unfrozen, T, work.count, breaks, progress)
+            work.floquet = floquet(
+                unfrozen.source, T, t0=work.t0, k=work.count, breaks=breaks, basis=unfrozen.frozen,
+                progress=progress,
+            )  # fmt: skip
         work.phase = ""
     except KeyboardInterrupt:
         raise CrossCheckInterrupted(f"stopped before {work.phase}", work.report()) from None
     return work.report()
-
-
-def _exponents(
-    model: Any,
-    unfrozen: Unfrozen,
-    period: float,
-    k: int,
-    breaks: Sequence[float],
-    progress: bool | None,
-) -> FloquetModes:
-    """The Floquet modes, on the matrices that the transient has sampled where they are reduced."""
-    t0 = unfrozen.t0
-    if unfrozen.basis is not None and not breaks:
-        equations = SecondOrderModel(model)
-        if suitable_method(equations, period, t0) == "reduced":
-            check_period(equations, period, t0, breaks)
-            seen = sampling(equations, period, t0)
-            if not seen.breaks:
-                A, basis = unfrozen.balanced(), unfrozen.basis
-                found = reduced_floquet(model, A, basis, period, t0, k, progress=progress)
-                return replace(found, narrowest_visible=seen.narrowest)
-    return floquet(model, period, t0=t0, k=k, breaks=breaks, progress=progress)
 
 
 def _times(
