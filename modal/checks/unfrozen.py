@@ -54,7 +54,9 @@ class Unfrozen:
         progress: bool | None = False,
     ) -> None:
         self.t0, self.t1 = t0, t1
+        self.source = model
         self.basis: Array | None = None
+        self.frozen: Array | None = None
         self._second: SecondOrderModel | None = None
         if is_second_order(model):
             self._second = self._reduced(model, k, period, progress)
@@ -77,13 +79,14 @@ class Unfrozen:
         span = min(self.t1 - self.t0, period or np.inf)
         reduced = on_basis(model, self.t0, span, k)
         if reduced is not None:
-            model = reduced
+            self.source = model = reduced
         full = SecondOrderModel(model)
         if reduced is None and full.at(self.t0).system.n <= FULL:
             return full
         times = (self.t0 + span * np.linspace(0.0, 1.0, INSTANTS)).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)
         basis = modal_basis(model, instants, k + GUARD)
+        self.frozen = basis if reduced is None else None
         self.basis = basis if reduced is None else np.asarray(reduced.lift(basis))
         return SecondOrderModel(GalerkinModel(model, basis))
 
