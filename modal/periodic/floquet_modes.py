@@ -11,8 +11,7 @@ import numpy as np
 import xarray as xr
 
 from assembly.errors import InputError
-from modal.periodic.decoupled_orbits import DecoupledOrbits
-from modal.periodic.orbits import Propagation
+from modal.periodic.orbits import Orbits
 from modal.periodic.periodic_modes import PeriodicShapes
 from modal.reduction.interpolation import Interpolant
 from modal.types import Array, Complex
@@ -44,13 +43,13 @@ class FloquetModes:
         condition of the eigenvalue. Where it is infinite, the multiplier is smaller than these
         errors, and the real part of the exponent is an upper bound.
     method : str
-        "dense", "reduced" or "arnoldi".
+        "dense" or "reduced".
     interpolated : Interpolant or None
         Interpolant of the matrices of a model with ``freeze(t)``; None where the matrices were
         assembled at every instant.
     basis : str
         Description of the reduced bases of the links of a mechanism; empty without.
-    propagation : Propagation, DecoupledOrbits or None
+    propagation : Orbits or None
         How the modes move over the period: what `frequency` and `participation` come from.
     narrowest_visible : float
         Width, s, of the narrowest pulse of the matrices that cannot have been missed between the
@@ -66,7 +65,7 @@ class FloquetModes:
     method: str
     interpolated: Interpolant | None = None
     basis: str = ""
-    propagation: Propagation | DecoupledOrbits | None = None
+    propagation: Orbits | None = None
     narrowest_visible: float = 0.0
 
     @cached_property

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from assembly.types import Inexact
+from modal.periodic.galerkin import GalerkinModel
 from modal.reduction.reduced_motion import ReducedMotion
 from modal.types import Array, Complex
 
@@ -21,7 +22,7 @@ SAFETY = 4.0
 
 
 def orbit_error(
-    reduced: ReducedMotion,
+    source: ReducedMotion | GalerkinModel,
     shapes: Array,
     eta: Complex,
     rates: Complex,
@@ -29,7 +30,7 @@ def orbit_error(
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes.
 
-    shapes (r, k): of the space, in the coordinates of `reduced`. eta (s, k, m): periodic parts p at
+    shapes (r, k): of the space, in the coordinates of `source`. eta (s, k, m): periodic parts p at
     s equal parts of the period, a power of two from 32. rates (m,): λ. span: start and period, s.
     """
     (t0, period), count = span, len(eta)
@@ -41,7 +42,7 @@ def orbit_error(
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
     q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
-    series = reduced.freeze_many(times)
+    series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
     force = M @ a + C @ v + K @ q
     inertia, speed = (_form(x, M @ x).mean(axis=0) for x in (q, v))
@@ -53,9 +54,9 @@ def orbit_error(
     between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
     q = q - response
     a = -np.linalg.solve(M, C @ v + K @ q)
-    outside = (reduced.missing(times, q, v, a)[0] ** 2).mean(axis=0)
+    outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)
     missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
-    return np.asarray(missing + reduced.round_off(omega))
+    return np.asarray(missing + source.round_off(omega))
 
 
 def _form(left: Inexact, right: Inexact) -> Array:

@@ -3,7 +3,9 @@
 Propagated by itself, a vector that decays faster than others turns into them by round-off. All
 vectors are therefore propagated together: forward as an orthonormal basis, largest growth first,
 F_i Q_{i−1} = Q_i R_i, and backward in its coordinates, y_{i−1} = e^{λh} R_i⁻¹ y_i with the upper
-triangles R_i, in which what grows faster decays (compare modal/periodic/product_eigen.py).
+triangles R_i, in which what grows faster decays (compare modal/periodic/product_eigen.py). Of modes
+that decouple (modal/periodic/decoupling.py) nothing fast is propagated: the frequency of a mode is
+in its rate, and the harmonics of its shape are shifted by whole numbers.
 """
 
 from __future__ import annotations
@@ -18,9 +20,8 @@ from modal.types import Array, Complex, Index
 
 FEWEST_STEPS, MOST_STEPS = 64, 8192
 RESOLUTION = 0.5  # |λ| h of the fastest mode
-CLOSED = (
-    1e-8  # relative difference of a mode after a period from its start that needs no more steps
-)
+# Relative difference of a mode after a period from its start that needs no more steps.
+CLOSED = 1e-8
 GAIN = 0.25  # of the difference by half the step, below which steps are halved again
 ACCEPTED = 1e-3  # … and beyond which the mode is not known
 NEGLIGIBLE = 1e-9  # of the participations: harmonics beyond the last larger one are left out
@@ -29,66 +30,84 @@ Map = Callable[[Complex], Complex]
 
 
 @dataclass(frozen=True)
-class Propagation:
+class Orbits:
     """How the Floquet modes of an analysis move over a period.
 
-    maps(count): the maps of `count` equal parts of the period, in order. start (N, m): Floquet
-    vectors at the beginning, in the coordinates of the maps. lift: from these to the degrees of
-    freedom, (N, m) → (n, m). weights (n,): of the degrees of freedom in an amplitude. fastest:
-    largest |λ| of the modes, rad/s. steps: a fixed number of parts, or 0.
+    states: of the periodic parts p(t) at equal parts of the period, (s, N, m), in the coordinates
+    of the analysis; NaN for modes that are not known. rates (m,), 1/s: what p is relative to; they
+    differ from the exponents by multiples of 2πi/T. lift: from the states to the degrees of
+    freedom, (N, m) → (n, m). weights (n,): of the degrees of freedom in an amplitude.
     """
 
-    maps: Callable[[int], Iterable[Map]]
-    start: Complex
+    states: Callable[[], Complex]
+    rates: Complex
     lift: Callable[[Complex], Complex]
     weights: Array
-    fastest: float
-    steps: int = 0
 
     def orbits(self, exponents: Complex, period: float, known: Array) -> Complex:
-        """The periodic parts p of the modes at equal parts of the period, (s, n, m).
+        """The periodic parts at equal parts of the period, (s, n, m), relative to the exponents.
 
         NaN for modes that are not `known` (m,), and for those whose p does not close.
         """
-        order = np.flatnonzero(known)[np.argsort(-exponents[known].real, kind="stable")]
-        least = int(np.ceil(self.fastest * period / RESOLUTION))
-        steps = self.steps or int(
-            np.clip(2 ** int(np.ceil(np.log2(max(least, 1)))), FEWEST_STEPS, MOST_STEPS)
-        )
-        last = np.inf
-        while True:
-            states, gap = self._run(exponents[order], order, period / steps, steps)
-            worst = float(gap.max(initial=0.0))
-            # Beyond the accuracy of the vectors themselves smaller steps do not help.
-            if self.steps or 2 * steps > MOST_STEPS or worst <= CLOSED or worst > GAIN * last:
-                break
-            last, steps = worst, 2 * steps
-        out = np.full((steps, len(self.weights), len(exponents)), np.nan, dtype=complex)
-        good = gap <= ACCEPTED
-        for i, state in enumerate(states):
-            out[i][:, order[good]] = self.lift(state[:, good])
-        return out
+        lifted = np.stack([self.lift(state) for state in self.states()])
+        shift = np.round((self.rates - exponents).imag * period / (2.0 * np.pi)).astype(int)
+        count = len(lifted)
+        lifted[:, :, ~np.asarray(known, dtype=bool)] = np.nan
+        if not np.any(shift):
+            return lifted
+        waves = np.fft.fft(lifted, axis=0) / count
+        number = np.fft.fftfreq(count, 1.0 / count).astype(int)
+        size = 2 ** int(np.ceil(np.log2(2 * np.abs(shift).max() + 2 * count)))
+        out = np.zeros((size, *lifted.shape[1:]), dtype=complex)
+        for mode in range(len(exponents)):
+            out[(number + shift[mode]) % size, :, mode] = waves[:, :, mode]
+        return np.asarray(np.fft.ifft(out, axis=0) * size)
 
-    def _run(
-        self, exponents: Complex, order: Index, h: float, steps: int
-    ) -> tuple[list[Complex], Array]:
-        """p (N, m) at the beginning of every step, and how far each mode is from closing."""
-        start = self.start[:, order]
-        Q, R = la.qr(start, mode="economic")
-        bases, triangles = [Q], []
-        for advance in self.maps(steps):
-            Q, R = la.qr(advance(Q), mode="economic", check_finite=False)
-            bases.append(Q)
-            triangles.append(R)
-        turn = np.exp(exponents * h)
-        y = np.triu(Q.conj().T @ start)
-        states: list[Complex] = []
-        for Q, R in zip(bases[-2::-1], triangles[::-1], strict=True):
-            y = la.solve_triangular(R, y, check_finite=False) * turn
-            states.append(Q @ y)
-        states.reverse()
-        size = np.linalg.norm(start, axis=0)
-        return states, np.asarray(np.linalg.norm(states[0] - start, axis=0) / size)
+
+def propagated(
+    maps: Callable[[int], Iterable[Map]],
+    start: Complex,
+    exponents: Complex,
+    known: Array,
+    period: float,
+    fastest: float,
+) -> Complex:
+    """The periodic parts of modes at equal parts of the period, (s, N, m), relative to the
+    exponents; NaN for modes that are not `known` (m,), and for those whose p does not close.
+
+    maps(count): the maps of `count` equal parts of the period, in order. start (N, m): Floquet
+    vectors at the beginning. fastest: largest |λ| of the modes, rad/s.
+    """
+    least = max(FEWEST_STEPS, min(MOST_STEPS, fastest * period / RESOLUTION))
+    steps = 2 ** int(np.ceil(np.log2(least)))
+    last = np.inf
+    while True:
+        states, worst = run(maps(steps), start, exponents * period / steps, known)
+        # Beyond the accuracy of the vectors themselves smaller steps do not help.
+        if 2 * steps > MOST_STEPS or worst <= CLOSED or worst > GAIN * last:
+            return states
+        last, steps = worst, 2 * steps
+
+
+def run(maps: Iterable[Map], start: Complex, logs: Complex, known: Array) -> tuple[Complex, float]:
+    """The periodic parts at the beginning of every step, and how far the worst is from closing.
+    logs (m,): growth of the modes in a step; the others as of `propagated`."""
+    order = np.flatnonzero(known)[np.argsort(-logs[known].real, kind="stable")]
+    first = start[:, order]
+    Q, R = la.qr(first, mode="economic")
+    bases, triangles = [Q], []
+    for advance in maps:
+        Q, R = la.qr(advance(Q), mode="economic", check_finite=False)
+        bases.append(Q)
+        triangles.append(R)
+    y = np.triu(Q.conj().T @ first)
+    out = np.full((len(triangles), *start.shape), np.nan, dtype=complex)
+    for step in range(len(triangles) - 1, -1, -1):
+        y = la.solve_triangular(triangles[step], y, check_finite=False) * np.exp(logs[order])
+        out[step][:, order] = bases[step] @ y
+    gap = np.linalg.norm(out[0] - start, axis=0) / np.linalg.norm(start, axis=0)
+    out[:, :, ~(gap <= ACCEPTED)] = np.nan
+    return out, float(gap[order].max(initial=0.0))
 
 
 def harmonics(orbits: Complex) -> tuple[Complex, Index]:

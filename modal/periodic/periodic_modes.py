@@ -18,8 +18,7 @@ import xarray as xr
 from assembly.errors import InputError
 from modal.data.datasets import described_array
 from modal.data.variables import ARRAYS
-from modal.periodic.decoupled_orbits import DecoupledOrbits
-from modal.periodic.orbits import Propagation, cut, harmonics, participations
+from modal.periodic.orbits import Orbits, cut, harmonics, participations
 from modal.types import Array, Complex, Index
 
 TIE = 1e-7  # relative difference of amplitudes that are equal
@@ -32,7 +31,7 @@ class PeriodicShapes:
     propagation: how they move. exponents (m,): 1/s. known (m,): which multipliers are known.
     """
 
-    propagation: Propagation | DecoupledOrbits
+    propagation: Orbits
     exponents: Complex
     known: Array
     period: float
