@@ -275,7 +275,7 @@ def _matched(
     A = np.block([[np.zeros((m, m)), np.eye(m)], [-np.linalg.solve(M, np.hstack([K, C]))]])
     values, left, right = la.eig(A, left=True, right=True, check_finite=False)
     X: Complex = W @ right[:m]
-    Y: Complex = W @ np.linalg.solve(M.T, left[m:])
+    Y = np.asarray(W @ np.linalg.solve(M.T, left[m:]), dtype=complex)
     UH, YH, sums = U.conj().T, Y.conj().T, lam[:, None] + values
     M, C, _ = near
     ahead = (UH @ (M @ X)) * sums + UH @ (own @ X)
