@@ -38,6 +38,7 @@ from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder, State
 
 INTERVAL = 10.0  # s after which finished instants are written
+FORMAT = 2  # of the files; a run of another one is refused
 STUDY, STATE, ROWS = "study.npz", "state.npz", "rows."
 
 
@@ -54,6 +55,7 @@ def run_settings(
     at = sweep.at
     return {
         "title": "tracks",
+        "format": FORMAT,
         "model": type(sweep.model).__name__,
         "values": f"{sweep.name}: {at[0]:g} to {at[-1]:g}, {len(at)} values ({checksum(at)[:12]})",
         "fixed": constants_text(sweep.constant),
