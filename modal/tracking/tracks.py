@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from modal.data.growth import grows
-from modal.tracking.events import Meeting
+from modal.tracking.encounters import Encounter
 from modal.tracking.following import Follower, Rules, Step
 from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Overlap, align, clusters
@@ -59,7 +59,7 @@ class Recorder:
     ) -> None:
         self.k, self.rules, self.rate, self.at = k, rules, rate, at
         self.rows, self.state = Rows(len(at), rate is not None), State()
-        self._meetings: list[Meeting] = []
+        self._meetings: list[Encounter] = []
         self._source = source
         self._follower = Follower(self._extra, rules, abs(float(at[-1] - at[0])))
         self._extras = 0
@@ -70,11 +70,11 @@ class Recorder:
         return self.state.count
 
     @property
-    def meetings(self) -> list[Meeting]:
+    def meetings(self) -> list[Encounter]:
         """The events between instants."""
         return self._meetings[: self.state.meetings]
 
-    def restore(self, state: State, meetings: list[Meeting]) -> None:
+    def restore(self, state: State, meetings: list[Encounter]) -> None:
         """Continue from a state; the rows are already restored."""
         self.state, self._meetings = state, meetings
 
@@ -155,7 +155,7 @@ class Recorder:
             if e.newborn >= 0:
                 second = int(row_of[e.newborn])
             if first >= 0 and (second >= 0 or e.second < 0):
-                self._meetings.append(Meeting(n, first, second, e.at, e.gap, e.kind))
+                self._meetings.append(replace(e, first=first, second=second, newborn=-1, index=n))
         self.rows.put(n, b, spin, there, match)
         visible = np.concatenate([state.visible, np.zeros(len(new), dtype=bool)])
         visible |= (there >= 0) & self._reported(b)[there]
