@@ -25,12 +25,12 @@ from modal.plot.colours import plain
 from modal.reduction.link_instants import LinkPoints
 from modal.reduction.link_motion import LinkMotion
 from modal.reduction.link_space import linked
+from modal.tracking.tracks import default_guard
 from modal.types import Array, Complex
 
 TRACK_STATES, MAP_STATES = 61, 100
 FEWEST, FEWER_FROM = 5, 3000  # points; degrees of freedom from which there are fewer
 ACCURACY = 1e-8  # relative, of the eigenvalues from bases of links; that of modal.track
-GUARD = 2  # further modes that are solved, as in modal.track
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def explorer_view(
     count = modes
     if not view.is_map:
         followed = dataset.sizes["mode"]
-        count = followed + GUARD + followed // 4
+        count = followed + default_guard(followed)
 
     def full(point: Point) -> tuple[Complex, Complex]:
         solved = solve(freeze(point), k=count)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from modal.data.growth import ROUND_OFF, grows, growth_floor
-from modal.tracking.encounters import Encounter, Kind
+from modal.tracking.encounters import Encounter
 from modal.tracking.matching import Match
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
@@ -85,7 +85,7 @@ class _Regime:
 
 def find_onsets(
     eigenvalues: Complex, error: Array, watched: Mask
-) -> Iterator[tuple[int, int, Kind]]:
+) -> Iterator[tuple[int, int, str]]:
     """Mode, partner or −1, and kind of the events between two instants.
 
     eigenvalues (2, R), without the terms that only exchange energy between motion and vibration
@@ -102,7 +102,7 @@ def find_onsets(
     old, new = (_regime(*row) for row in zip(eigenvalues, error, floor, strict=True))
     known = watched & np.isfinite(eigenvalues).all(axis=0)
 
-    def pair(r: int, kind: Kind, other: int) -> Iterator[tuple[int, int, Kind]]:
+    def pair(r: int, kind: str, other: int) -> Iterator[tuple[int, int, str]]:
         yield r, other, kind
         if other >= 0:
             yield other, r, kind
