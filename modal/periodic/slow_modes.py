@@ -153,26 +153,27 @@ def slow_modes(
     for instants, independent, parts in SPACES:
         motion = ChartMotion.of(lambda _: (source, period), [{}], k, t0, independent, instants)
         motion = replace(motion, parts=max(parts, motion.parts))
-        slows = islice(_slow_parts(motion, source, period, k), MOST_TRIES)
-        for found in _converged(slows, source, k, tolerance):
-            if best is None or found.error.max() < best.error.max():
+        for slow in islice(_slow_parts(motion, source, period, k), MOST_TRIES):
+            try:
+                found = _modes_of(slow, source, k, tolerance)
+            except ConvergenceError:
+                continue
+            last = np.inf if best is None else float(best.error.max())
+            error = float(found.error.max())
+            if error < last:
                 best = found
-            if best.error.max() <= ENOUGH * np.abs(best.eigenvalues).max():
-                return best
+            # What more slow coordinates do not halve is the error of the space.
+            if error <= ENOUGH * np.abs(found.eigenvalues).max() or error > 0.5 * last:
+                break
+        if best is not None and (
+            isinstance(source, GalerkinModel)
+            or best.error.max() <= ENOUGH * np.abs(best.eigenvalues).max()
+        ):
+            return best
     if best is not None:
         return best
     whole = _whole(motion, motion.states(motion.accelerations((source, period))), period)
     return _modes_of(whole, source, k, tolerance, decouple=False)
-
-
-def _converged(
-    slows: Iterator[_Slow], source: ReducedMotion | GalerkinModel, k: int, tolerance: float
-) -> Iterator[FloquetModes]:
-    for slow in slows:
-        try:
-            yield _modes_of(slow, source, k, tolerance)
-        except ConvergenceError:
-            continue
 
 
 def _modes_of(
