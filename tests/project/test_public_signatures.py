@@ -21,9 +21,9 @@ from assembly.linalg.multigrid import RigidMotions
 from assembly.mechanisms.deformed_joints import DeformedRows
 from assembly.mechanisms.deformed_motion import DeformedMotion
 from assembly.mechanisms.elastic_reduction import ElasticReduction
-from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
+from assembly.mechanisms.rigid_state import Jacobian
 from modal.periodic.orbits import Orbits
 from tests.support.signatures import classes, hints, known, members, public, raised
 
