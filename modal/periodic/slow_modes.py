@@ -3,7 +3,7 @@
 The model is small already: on a reduced space, or on its frozen modes (modal/periodic/galerkin.py).
 It is sampled on a space of its frozen modes at parts of a period
 (modal/periodic/chart_motion.py), its fast shapes are eliminated (modal/periodic/slow_motion.py) in
-coordinates that move with the slow ones (modal/periodic/moving_frame.py), and the few slow
+coordinates that move with the slow ones (`moving_frame`), and the few slow
 coordinates z' = B(t) z that are left are propagated over the period: by groups that decouple, or in
 A-stable steps, which alias what is faster than they are. The error of an exponent comes from the
 residual that its periodic mode leaves in the equations (modal/periodic/orbit_error.py), times the
@@ -28,11 +28,10 @@ from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel
 from modal.periodic.magnus import SPREAD
-from modal.periodic.moving_frame import moving_frame, moving_states
 from modal.periodic.orbit_error import orbit_error
-from modal.periodic.orbits import RESOLUTION, Orbits, propagated
+from modal.periodic.periodic_modes import RESOLUTION, Orbits, propagated
 from modal.periodic.product_eigen import EPS, product_modes
-from modal.periodic.slow_motion import slow_motion
+from modal.periodic.slow_motion import moving_frame, moving_states, slow_motion
 from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
 from modal.reduction.reduced_motion import ReducedMotion
