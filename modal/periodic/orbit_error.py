@@ -8,9 +8,12 @@ quotient. Both are means over the period.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from assembly.types import Inexact
+from modal.periodic.balanced import Balanced
 from modal.periodic.galerkin import GalerkinModel
 from modal.reduction.reduced_motion import ReducedMotion
 from modal.types import Array, Complex
@@ -60,4 +63,19 @@ def orbit_error(
 
 
 def _form(left: Inexact, right: Inexact) -> Array:
-    return np.asarray((left.conj() * right).sum(axis=1).real)
+    return np.asarray((left.conj() * right).sum(axis=-2).real)
+
+
+def basis_error(model: Any, basis: Array, A: Balanced, t: float, vectors: Complex) -> Array:
+    """Estimated error (m,) of the exponents, 1/s, from the residual at t.
+
+    basis (n, r); A: of the reduced model; vectors (2r, m): its Floquet vectors at t, in the
+    coordinates of A.
+    """
+    r, at, space = basis.shape[1], np.array([t]), GalerkinModel(model, basis)
+    state, rate = A.restored(vectors), A.restored(A.many(at)[0] @ vectors)
+    q, v, a = state[:r], state[r:], rate[r:]
+    M, tiny = space.freeze_many(at).mass[0], np.finfo(float).tiny
+    missing = space.missing(at, q[None], v[None], a[None])[0][0]
+    inertia, speed = (np.maximum(_form(x, M @ x), tiny) for x in (q, v))
+    return np.asarray(SAFETY * missing**2 / (2.0 * np.sqrt(speed * inertia)))

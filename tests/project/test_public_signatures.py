@@ -24,7 +24,7 @@ from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
 from assembly.mechanisms.rigid_state import Jacobian
-from modal.periodic.orbits import Orbits
+from modal.periodic.periodic_modes import Orbits
 from tests.support.signatures import classes, hints, known, members, public, raised
 
 PUBLIC = public()
