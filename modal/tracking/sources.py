@@ -30,7 +30,7 @@ from modal.tracking.variation import (
     variations,
     window_space,
 )
-from modal.tracking.whirl import ReducedWhirl, Whirl
+from modal.tracking.whirl import Whirl, WhirlForms
 from modal.types import Array
 
 Freeze = Callable[[float], FrozenSystem]
@@ -271,7 +271,7 @@ class SpaceSource(ABC):
     def _settle(self) -> None:
         """Compute all that depends on the present space."""
         self.description = self._space.description
-        self._whirl: ReducedWhirl | None = None
+        self._whirl: WhirlForms | None = None
 
     def _load(self, number: int) -> None:
         """Solve a block; the space grows first where it is not accurate enough.
@@ -322,7 +322,7 @@ class SpaceSource(ABC):
                 made[n] = replace(made[n], variation=change)
         if self._whirl is None:
             return made
-        return [replace(one, whirling=self._whirl.forms(one.right)) for one in made]
+        return [replace(one, whirling=self._whirl.turned(one.right)) for one in made]
 
     def _variations(
         self, made: list[Snapshot], at: SmallMatrices, space: Space
@@ -384,7 +384,7 @@ class ReducedSource(SpaceSource):
             basis, r = self._space.basis, self._space.projected.size
             first = self._freeze(float(self._at[0]))
             vectors = np.asarray(basis.lift(np.eye(r)), dtype=float)
-            self._whirl = self._full_whirl.reduced(first, vectors)
+            self._whirl = self._full_whirl.forms(first, vectors)
 
     def _frame(self) -> Array:
         return self._space.basis.rotation

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from numpy.testing import assert_allclose
 
@@ -9,8 +12,8 @@ import assembly
 import modal
 from assembly import FrozenSystem
 from modal.periodic.balanced import Balanced
-from modal.periodic.orbits import harmonics
-from modal.periodic.propagations import of_matrix
+from modal.periodic.collocation import step_maps
+from modal.periodic.periodic_modes import harmonics, propagated
 from modal.proofs.all_modes import all_modes
 from modal.reduction.interpolation import (
     chebyshev_interpolant,
@@ -60,9 +63,15 @@ def test_shapes_of_decoupled_floquet_modes_are_those_of_propagated_ones() -> Non
     equations = SecondOrderModel(mechanism)
     assert found.interpolated is not None
     A = Balanced.energy(found.interpolated, equations.at(0.0))
-    other = of_matrix(equations, A, found.vectors, 0.0, period)
     known = np.abs(found.eigenvalues.imag) < 2.0 * np.pi * 9000.0
-    exact = other.orbits(found.exponents, period, known)[:, :, known]
+
+    def maps(count: int) -> Iterator[Any]:
+        return (step.__matmul__ for step in step_maps(A, 0.0, period, count))
+
+    start, n = A.root @ found.vectors, len(found.vectors) // 2
+    fastest = float(np.abs(np.linalg.eigvals(A.many(np.zeros(1))[0])).max())
+    states = propagated(maps, start, found.exponents, known, period, fastest)[:, :, known]
+    exact = A.inverse[:n] @ states
     orbits = found.shapes.orbits[:, :, known]
     (fewer, number), (more, numbers) = harmonics(orbits), harmonics(exact)
     same, i, j = np.intersect1d(number, numbers, return_indices=True)
