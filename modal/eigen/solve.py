@@ -20,18 +20,17 @@ from assembly.magnitudes import check_count
 from assembly.optional import installed
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import NullChain, null_fields
-from modal.eigen.checked_modes import ModeProblem, checked_modes, restored
+from modal.eigen.checked_modes import ModeProblem, checked_modes, decisive, restored
 from modal.eigen.deflation import with_null_space, without_stiffness
+from modal.eigen.inverse_iteration import refined
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
 from modal.eigen.prescribed import prescribed_modes
 from modal.eigen.quadratic import Quadratic, in_units
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
-from modal.eigen.solvers.krylov import Engine
+from modal.eigen.solvers.engines import Engine, arnoldi, krylov_schur
 from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.solvers.scipy import arnoldi
-from modal.eigen.solvers.slepc import krylov_schur
 from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
 from modal.eigen.solvers.window import Window
 from modal.eigen.spectrum import overdamped
@@ -141,9 +140,9 @@ def solve(
 
 
 def all_modes(system: FrozenSystem) -> Modes:
-    """All modes by LAPACK, whatever their backward errors.
+    """All modes by LAPACK; of a small system those are refined that decide on stability.
 
-    Of a small system those are refined whose growth rate may have either sign.
+    Their backward errors are the larger ones of both vectors.
     """
     options = dict(k=2 * system.n, backend="dense", tolerance=np.inf, growth_only=True)
     return _modes(system, "auto", 0, **options)
@@ -272,7 +271,14 @@ def _dense(problem: ModeProblem) -> Modes:
     def find(k: int, seed: int) -> Pairs:
         return solve_dense(problem.quadratic, problem.chain)
 
-    return checked_modes(problem, search(problem, find), certified=problem.certify or None)
+    modes = checked_modes(problem, search(problem, find), certified=problem.certify or None)
+    if problem.growth_only:
+        lam = modes.eigenvalues
+        index = np.flatnonzero(decisive(problem.quadratic, lam, modes.error_bound))
+        if index.size:
+            pairs = Pairs(lam, modes.right, modes.factorization, modes.method, left=modes.left)
+            return checked_modes(problem, refined(problem.quadratic, pairs, index))
+    return modes
 
 
 def search(problem: ModeProblem, find: Callable[[int, int], Pairs]) -> Pairs:

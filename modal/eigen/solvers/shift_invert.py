@@ -16,19 +16,23 @@ projector (docs/numerics.md, "Deflation").
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
-from assembly.system.null_chain import NullChain
+from assembly.system.null_chain import NullChain, PinnedInverse
 from modal.eigen.deflation import Projector, transposed_chain
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.stiffness import StiffnessInverse, factorize
 from modal.types import Array, Complex
+
+StiffnessInverse = Factorization | PinnedInverse
+Inverse = TypeVar("Inverse")
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 NAMES = {"spd": "Cholesky", "symmetric": "LDLᵀ", "general": "LU"}
@@ -159,3 +163,27 @@ class ShiftInvert:
 
     def destroy(self) -> None:
         self.factor.destroy()
+
+
+def factorize(quadratic: Quadratic, chain: NullChain | None) -> tuple[StiffnessInverse, str]:
+    """The cheapest factorization that K allows, and its structure: "spd", "symmetric" or "general".
+
+    Raises SingularSystemError when K is singular and no null chain explains it.
+    """
+    K = quadratic.K
+    structures = ["spd", "symmetric"] if quadratic.symmetric_stiffness else ["general"]
+    if chain is None:
+        return factorized(lambda structure: Factorization(K, structure), structures)
+    V = chain.null
+    return factorized(lambda structure: PinnedInverse(K, V, structure), structures)
+
+
+def factorized(make: Callable[[Any], Inverse], structures: Sequence[str]) -> tuple[Inverse, str]:
+    """What `make` returns of the first structure that the matrix has, and that structure."""
+    for structure in structures:
+        try:
+            return make(structure), structure
+        except SingularSystemError:
+            if structure == structures[-1]:
+                raise
+    raise AssertionError("unreachable")

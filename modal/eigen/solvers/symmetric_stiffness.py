@@ -22,7 +22,7 @@ from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.system.null_chain import ELASTIC_TOLERANCE, NullChain, pinned_dofs
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.stiffness import factorized
+from modal.eigen.solvers.shift_invert import factorized
 from modal.eigen.tolerances import BLOCK, HALF, ZERO
 from modal.types import Array
 

@@ -14,7 +14,8 @@ import numpy as np
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.krylov import Engine, solve_krylov
+from modal.eigen.solvers.engines import Engine
+from modal.eigen.solvers.krylov import solve_krylov
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.tolerances import COARSE

@@ -10,9 +10,9 @@ from assembly import FrozenSystem
 from modal import solve
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
+from modal.eigen.solvers.engines import krylov_schur
 from modal.eigen.solvers.krylov import solve_krylov
 from modal.eigen.solvers.shift_invert import ShiftInvert
-from modal.eigen.solvers.slepc import krylov_schur
 from tests.support.quadratics import gyroscopic, upper_spectrum
 
 BACKENDS = ("dense", "scipy", "slepc")

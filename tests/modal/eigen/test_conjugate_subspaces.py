@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
-from modal.eigen.solvers.slepc import real_span
+from modal.eigen.solvers.engines import real_span
 
 
 def test_the_real_span_of_schur_vectors_is_an_invariant_subspace() -> None:

@@ -8,7 +8,7 @@ from types import FrameType
 import numpy as np
 import pytest
 
-from modal.eigen.solvers.slepc import krylov_schur
+from modal.eigen.solvers.engines import krylov_schur
 from modal.types import Array
 
 

@@ -11,7 +11,7 @@ import pytest
 from assembly import FrozenSystem, InputError
 from assembly.errors import AccuracyError, ConvergenceError
 from modal import Modes, solve
-from modal.eigen.solvers import block, slepc
+from modal.eigen.solvers import block, engines
 from tests.support.paths import REFERENCES
 from tests.support.quadratics import gyroscopic, upper_spectrum
 
@@ -117,7 +117,7 @@ def test_nlevp_wiresaw() -> None:
 def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.MonkeyPatch) -> None:
     system = gyroscopic(150, seed=4, damping=0.3)
     exact = solve(system, k=12, backend="dense").eigenvalues
-    monkeypatch.setattr(slepc, "RESTARTS", 1)
+    monkeypatch.setattr(engines, "RESTARTS", 1)
     monkeypatch.setattr(block, "ROUNDS", 1)
     monkeypatch.setattr(import_module("modal.eigen.solve"), "SMALL", 100)  # no LAPACK
     with pytest.raises(ConvergenceError, match="of 12 modes") as caught:
@@ -159,9 +159,9 @@ def test_a_schur_form_lapack_cannot_reorder_is_tried_in_another_size(
 ) -> None:
     """xTREXC's "too close to swap" once, then always; any other PETSc error is handed on."""
     PETSc = pytest.importorskip("petsc4py.PETSc")
-    from modal.eigen.solvers import slepc
+    from modal.eigen.solvers import engines
 
-    real, sizes = slepc._krylov_schur, list[int]()
+    real, sizes = engines._krylov_schur, list[int]()
     A = np.diag(np.arange(1.0, 61.0))
 
     def run(failures: int, code: int) -> np.ndarray:
@@ -173,13 +173,13 @@ def test_a_schur_form_lapack_cannot_reorder_is_tried_in_another_size(
                 raise PETSc.Error(code)
             return real(apply, start, count, tolerance, ncv, restarts)
 
-        monkeypatch.setattr(slepc, "_krylov_schur", stubborn)
-        found = slepc.krylov_schur(lambda x: A @ x, np.ones(60), 2, 1e-12).basis
+        monkeypatch.setattr(engines, "_krylov_schur", stubborn)
+        found = engines.krylov_schur(lambda x: A @ x, np.ones(60), 2, 1e-12).basis
         return np.linalg.eigvalsh(found.T @ A @ found)
 
-    np.testing.assert_allclose(run(1, slepc.PETSC_ERR_LIB)[-2:], [59.0, 60.0], rtol=1e-10)
+    np.testing.assert_allclose(run(1, engines.PETSC_ERR_LIB)[-2:], [59.0, 60.0], rtol=1e-10)
     assert len(set(sizes)) == 2
     with pytest.raises(ConvergenceError, match="projected problem"):
-        run(100, slepc.PETSC_ERR_LIB)
+        run(100, engines.PETSC_ERR_LIB)
     with pytest.raises(PETSc.Error):
         run(1, 55)

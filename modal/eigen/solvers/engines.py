@@ -1,29 +1,44 @@
-"""SLEPc's Krylov–Schur method for a real operator given as a Python callable.
+"""The two Krylov methods for a real operator given as a Python callable: SLEPc's and ARPACK's.
 
-On a complex build the Schur vectors are complex. The conjugate of an eigenvector of a real operator
-is one too, so their real and imaginary parts together span a real invariant subspace.
+On a complex build of SLEPc the Schur vectors are complex. The conjugate of an eigenvector of a real
+operator is one too, so their real and imaginary parts together span a real invariant subspace.
 """
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse.linalg as spla
 
 from assembly.errors import ConvergenceError
 from modal.eigen.quadratic import in_parts
-from modal.eigen.solvers.krylov import Apply, Invariant, orthonormal
 from modal.eigen.tolerances import ATTEMPTS, GROUP
 from modal.types import Array, Complex
 
 RESTARTS = 300
 PETSC_ERR_LIB = 76  # an error in a library that PETSc or SLEPc calls
+
+Apply = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """A real orthonormal basis (N, m) of an invariant subspace; complete: all asked for is in."""
+
+    basis: Array
+    complete: bool
+
+
+# Of an operator, a start, a number of eigenvalues and a tolerance.
+Engine = Callable[..., Invariant]
 
 
 class _Shell:
@@ -66,7 +81,7 @@ def krylov_schur(
     apply: Apply, start: Array, count: int, tolerance: float, applications: float = np.inf
 ) -> Invariant:
     """The invariant subspace of the `count` eigenvalues of largest modulus (see
-    `krylov.Engine`).
+    `Engine`).
 
     LAPACK cannot always reorder the projected Schur form of a nearly defective problem (xTREXC:
     blocks too close to swap), which SLEPc takes for a fault: a space of another size is then tried.
@@ -135,3 +150,49 @@ def real_span(vectors: Complex) -> Array:
     """
     U, sizes, _ = la.svd(in_parts(vectors), full_matrices=False)
     return np.asarray(U[:, sizes > GROUP])
+
+
+def arnoldi(
+    apply: Apply, start: Array, count: int, tolerance: float, applications: float = np.inf
+) -> Invariant:
+    """The subspace of the `count` eigenvalues of largest modulus (see `Engine`).
+
+    ARPACK reports a projected problem that LAPACK cannot order as a fault: a space of another size
+    is then tried.
+    """
+    n = len(start)
+    operator = spla.LinearOperator((n, n), matvec=apply, dtype=float)
+    asked = min(count, n - 2)
+    for attempt in range(ATTEMPTS):
+        ncv = min(n, max(2 * asked + 2, 20) + attempt)
+        try:
+            _, vectors = spla.eigs(
+                operator,
+                asked,
+                which="LM",
+                v0=start,
+                tol=tolerance,
+                ncv=ncv,
+                maxiter=int(min(30 * n, max(2.0, 2.0 * applications / ncv))),
+            )
+            return _invariant(vectors, True)
+        except spla.ArpackError as fault:
+            if isinstance(fault, spla.ArpackNoConvergence):
+                return _invariant(fault.eigenvectors, False)
+            reason = str(fault)
+    raise ConvergenceError(f"ARPACK failed for {count} of {n} eigenvalues: {reason}", None)
+
+
+def _invariant(vectors: Complex, complete: bool) -> Invariant:
+    if vectors.shape[1] == 0:
+        return Invariant(np.zeros((len(vectors), 0)), False)
+    return Invariant(orthonormal(in_parts(vectors)), complete)
+
+
+def orthonormal(vectors: Array, tolerance: float = 1e-10) -> Array:
+    """An orthonormal basis of the columns, dependent ones dropped."""
+    norms = np.linalg.norm(vectors, axis=0)
+    vectors = vectors[:, norms > 0.0] / norms[norms > 0.0]
+    Q, R, _ = la.qr(vectors, mode="economic", pivoting=True)
+    sizes = np.abs(np.diag(R))
+    return np.asarray(Q[:, sizes > tolerance * sizes.max(initial=0.0)])
