@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from assembly.errors import FrozenMotionError
 from assembly.system.frozen import FrozenSystem
 from modal.explorer.mode_states import ModesAt
 from modal.explorer.placed_bodies import Point
-from modal.reduction.link_instants import LinkPoints
-from modal.reduction.link_motion import LinkMotion
-from modal.reduction.link_space import linked
+from modal.reduction.link_space import LinkPoints, linked
+from modal.reduction.motion import link_motion
 from modal.types import Complex
 
 ACCURACY = 1e-8  # relative, of the eigenvalues; that of modal.track
@@ -24,9 +22,8 @@ def link_modes(first: FrozenSystem, times: tuple[float, float], count: int) -> M
     machine = linked(first)
     if machine is None:
         return None
-    try:
-        motion = LinkMotion.of(machine, times, count, ACCURACY)
-    except FrozenMotionError:
+    motion = link_motion(machine, times, count, ACCURACY)
+    if motion is None:
         return None
     mechanism = machine.mechanism
 

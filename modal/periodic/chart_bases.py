@@ -10,10 +10,8 @@ import numpy as np
 from assembly.errors import AccuracyError
 from assembly.mechanisms.mechanism import LARGE_BODY, Mechanism, MechanismSystem
 from modal.periodic.chart_motion import Motion, Motions
-from modal.reduction.body_motion import BodyMotion, body_space
-from modal.reduction.link_instants import LinkPoints
-from modal.reduction.link_motion import LinkMotion
-from modal.reduction.link_space import LinkFamily, LinkSpace, linked, same_links
+from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
+from modal.reduction.motion import BodyMotion, LinkMotion, body_space
 from modal.transient.equations import freezer
 
 ACCURACY = 1e-8  # of the frozen modes that the bases hold
@@ -37,17 +35,20 @@ def with_bases(motions: Motions, points: Sequence[Mapping[str, float]], k: int) 
 
 
 def _on_basis(
-    motions: Motions, points: Sequence[Mapping[str, float]], found: Sequence[Motion], k: int
+    motions: Motions, points: Sequence[Mapping[str, float]], made: Sequence[Motion], k: int
 ) -> Motions:
     """Of bodies; the motions themselves where these do not share their matrices, or are free."""
     instants = [
         {"point": point, "t": float(t)}
-        for point, (_, period) in zip(points, found, strict=True)
+        for point, (_, period) in zip(points, made, strict=True)
         for t in period * np.arange(INSTANTS) / INSTANTS
     ]
-    space = body_space(lambda at: freezer(motions(at["point"])[0])(at["t"]), instants, k, ACCURACY)
-    if space is None:
+    found = body_space(lambda at: freezer(motions(at["point"])[0])(at["t"]), instants, k, ACCURACY)
+    if found is None:
         return motions
+    space, at = found
+    if space.train_for_good(at) > 1.0:
+        raise AccuracyError("reduced basis: an error bound stays too large along the motion")
 
     def reduced(point: Mapping[str, float]) -> Motion:
         model, period = motions(point)
@@ -70,7 +71,7 @@ def _on_links(
         mechanisms += [system.mechanism] * INSTANTS
     times = [period * np.arange(INSTANTS) / INSTANTS for _, period in found]
     space = LinkSpace(LinkFamily(first), k, ACCURACY)
-    worst = space.worst(space.train(LinkPoints(tuple(mechanisms), np.concatenate(times))))
+    worst = space.train_for_good(LinkPoints(tuple(mechanisms), np.concatenate(times)))
     if worst > 1.0:
         raise AccuracyError(f"bases of links: an error bound stays {worst:.3g} times too large")
 

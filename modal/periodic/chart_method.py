@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from modal.maps.store import Slices
-from modal.maps.verdict_columns import columns
+from modal.maps.verdicts import columns
 from modal.periodic.chart_bases import with_bases
 from modal.periodic.chart_motion import ChartMotion, Motion, Motions, accelerations_of, matrix_sizes
 from modal.periodic.chart_panel import SHARE, Panel, Spectra, panel_of
@@ -32,8 +32,8 @@ from modal.periodic.sampling import sampling
 from modal.periodic.second_order_steps import Multipliers
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict
+from modal.reduction.motion import ReducedMotion
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
-from modal.reduction.reduced_motion import ReducedMotion
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Complex, Index
 

@@ -20,7 +20,7 @@ from assembly.errors import AccuracyError
 from modal.periodic.balanced import Balanced
 from modal.periodic.basis_error import basis_error
 from modal.reduction.interpolation import fourier_interpolant
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Complex
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assembly.errors import ConvergenceError
 from modal.maps.grid import Grid, named
 from modal.maps.store import Slices
-from modal.maps.verdict_columns import columns
+from modal.maps.verdicts import columns
 from modal.periodic.floquet import floquet
 from modal.periodic.periodic_verdict import periodic_verdict
 from modal.proofs.codes import COUNT, MODES

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from assembly.types import Inexact
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion
 from modal.types import Array, Complex
 
 INSTANTS = 16  # of the period, at which residuals are evaluated

@@ -32,7 +32,7 @@ from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import slow_motion
 from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion
 from modal.types import Array, Complex, Index
 
 TOLERANCE = 1e-9  # of the factors of the slow monodromy, relative

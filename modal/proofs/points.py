@@ -13,7 +13,7 @@ from modal.proofs.family_box import KNOWN, FamilyBox, PointBoxes
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
 from modal.reduction.error_bounds import ErrorBounds, round_off, unbounded
-from modal.reduction.instants import BodyInstants, form_round_off
+from modal.reduction.instants import Instants, form_round_off
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
@@ -127,7 +127,7 @@ class Prover:
     def proofs(
         self,
         forms: ComplementForms,
-        instants: BodyInstants,
+        instants: Instants,
         modes: SmallModes,
         certificate: ErrorBounds,
         prescribed: Mask,
@@ -150,7 +150,7 @@ class Prover:
         energy = boxes.circulatory == 0.0
         if energy.any():
             chosen = np.flatnonzero(energy)
-            stable = completeness.stable_stiffness(forms, instants.projected, at.take(chosen))
+            stable = completeness.stable_stiffness(forms, instants.body, at.take(chosen))
             out[chosen[stable]] = ENERGY
         left = np.flatnonzero((out == MODES) & np.isfinite(boxes.circulatory) & ~modes.exact)
         if left.size:
@@ -165,7 +165,7 @@ class Prover:
         self,
         completeness: Completeness,
         forms: ComplementForms,
-        instants: BodyInstants,
+        instants: Instants,
         boxes: PointBoxes,
         modes: SmallModes,
         certificate: ErrorBounds,
@@ -192,7 +192,7 @@ class Prover:
         others = grows & (np.abs(beyond.imag) <= W * (1.0 + KNOWN))
         complete = completeness.complete(
             forms,
-            instants.projected,
+            instants.body,
             instants.at,
             boxes,
             modes,
