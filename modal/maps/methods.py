@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.mechanisms.mechanism import MechanismSystem
+from modal.eigen.tolerances import SURE
 from modal.maps.grid import Grid, named
 from modal.maps.store import Prints, Slices
 from modal.maps.verdicts import columns, judged, on_all_modes
 from modal.proofs.codes import MODES
 from modal.proofs.judge import Verdict, judge
 from modal.proofs.one_state import SHARPEST
-from modal.proofs.points import NOISE
 from modal.proofs.proving import ProvingSpace
 from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.provenance.link_prints import LinkProbe
@@ -214,7 +214,7 @@ class SpaceMethod:
         left_out = found.prescribed | unbounded(modes.eigenvalues, errors.error_bound)
         lam = np.where(left_out, np.nan, modes.eigenvalues)[:, :k]
         bounds = errors.error_bound[:, :k]
-        noise = (NOISE * errors.round_off * modes.condition)[:, :k]
+        noise = (SURE * errors.round_off * modes.condition)[:, :k]
         size = np.abs(lam.real)
         with np.errstate(divide="ignore", invalid="ignore"):
             hidden = np.where((size > noise) & (size <= bounds), 0.5 * size / np.abs(lam), np.inf)

@@ -27,7 +27,7 @@ from modal.tracking.variation import (
     variations,
     window_space,
 )
-from modal.tracking.whirl import ReducedWhirl, Whirl
+from modal.tracking.whirl import Whirl, WhirlForms
 from modal.types import Array
 
 Freeze = Callable[[float], FrozenSystem]
@@ -266,7 +266,7 @@ class SpaceSource:
     def _settle(self) -> None:
         """Compute all that depends on the present space."""
         self.description = self._space.description
-        self._whirl: ReducedWhirl | None = None
+        self._whirl: WhirlForms | None = None
 
     def _load(self, number: int) -> None:
         """Solve a block; the space grows first where it is not accurate enough.
@@ -317,7 +317,7 @@ class SpaceSource:
                 made[n] = replace(made[n], variation=change)
         if self._whirl is None:
             return made
-        return [replace(one, whirling=self._whirl.forms(one.right)) for one in made]
+        return [replace(one, whirling=self._whirl.turned(one.right)) for one in made]
 
     def _variations(
         self, made: list[Snapshot], at: SmallMatrices, space: Space

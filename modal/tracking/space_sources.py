@@ -71,7 +71,7 @@ class ReducedSource(SpaceSource):
             basis, r = self._space.basis, self._space.projected.size
             first = self._freeze(float(self._at[0]))
             vectors = np.asarray(basis.lift(np.eye(r)), dtype=float)
-            self._whirl = self._full_whirl.reduced(first, vectors)
+            self._whirl = self._full_whirl.forms(first, vectors)
 
     def _spaces(self, points: Coefficients) -> list[Space]:
         if len(points) <= 4 * ANCHORS:

@@ -24,17 +24,16 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from, provenance
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
-from modal.tracking.dataset import BEYOND, tracks_dataset
+from modal.tracking.dataset import tracks_dataset, unstable_not_followed, variables
+from modal.tracking.events import BEYOND
 from modal.tracking.following import Rules
-from modal.tracking.not_followed import unstable_not_followed
 from modal.tracking.run import Run
 from modal.tracking.snapshot import ModesLike
 from modal.tracking.sources import Solver, Source
 from modal.tracking.space_sources import solver_name, source_of
 from modal.tracking.store import TrackStore, run_settings
 from modal.tracking.sweep import Sweep
-from modal.tracking.tracks import Recorder
-from modal.tracking.variables import variables
+from modal.tracking.tracks import Recorder, default_guard
 from modal.tracking.whirl import Whirl
 from modal.transient.along import Along
 
@@ -174,7 +173,7 @@ def track(
     """
     check_count(k, "k")
     every = guard is None
-    guard = 2 + k // 4 if guard is None else guard
+    guard = default_guard(k) if guard is None else guard
     _check(guard, checks, tolerance, interval_change, rules)
     rules = rules or Rules()
     if along is not None:
@@ -211,8 +210,8 @@ def track(
             sweep, count, backend, solver, tolerance, whirl, speed, verified, stored, small, full
         )
 
-    def record(source: Source) -> Recorder:
-        return Recorder(int(k), source.snapshot, rules, speed, sweep.span, source.carried)
+    def record(source: Source | None) -> Recorder:
+        return Recorder(int(k), source, rules, speed, at)
 
     run = Run(sweep, make, record, held)
 
@@ -246,31 +245,24 @@ def track(
         return tracks_dataset(name, at[: recorder.count], values, attributes)
 
     try:
-        try:
-            run.begin(backend, resume)
-        except KeyboardInterrupt:
-            raise TrackingInterrupted("stopped before the first instant", None) from None
+        run.begin(backend, resume)
         try:
             run.follow(backend, progress)
-        except KeyboardInterrupt:
-            run.keep()
-            raise TrackingInterrupted(
-                f"stopped after {run.recorder.count} of {len(at)} instants", finished()
-            ) from None
         except Exception as fault:
             # Any exception of the model ends the run; the error carries the finished instants.
-            count = run.recorder.count
-            arithmetic = isinstance(fault, FrozenMotionError) and isinstance(fault, ArithmeticError)
+            count, ours = run.recorder.count, isinstance(fault, FrozenMotionError)
+            arithmetic = ours and isinstance(fault, ArithmeticError)
             if isinstance(fault, StorageError) or not (count or arithmetic):
                 raise
             run.keep()
-            what = (
-                str(fault)
-                if isinstance(fault, FrozenMotionError)
-                else f"{type(fault).__name__}: {fault}"
-            )
+            what = str(fault) if ours else f"{type(fault).__name__}: {fault}"
             where = sweep.place(float(at[count]))
             raise ConvergenceError(f"{where}: {what}", partial=finished()) from fault
+    except KeyboardInterrupt:
+        run.keep()
+        count = run.recorder.count
+        what = f"after {count} of {len(at)} instants" if count else "before the first instant"
+        raise TrackingInterrupted(f"stopped {what}", finished()) from None
     finally:
         run.close()
     done = finished()

@@ -272,6 +272,18 @@ def test_without_resume_a_run_begins_again(tmp_path: Path, stopping: Callable[..
     equal(modal.track(**other, store=tmp_path / "run", resume=True), modal.track(**other))
 
 
+def test_a_run_of_another_format_is_refused(
+    tmp_path: Path, stopping: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopping(60, KeyboardInterrupt)
+    with monkeypatch.context() as earlier, pytest.raises(modal.TrackingInterrupted):
+        earlier.setattr(track_store, "FORMAT", 1)
+        modal.track(**CASES["reduced"], store=tmp_path / "run")
+    with pytest.raises(StorageError, match="was made with format = 1, not 2") as refused:
+        modal.track(**CASES["reduced"], store=tmp_path / "run", resume=True)
+    assert "\n" not in str(refused.value)
+
+
 def test_two_processes_do_not_write_one_run(tmp_path: Path) -> None:
     held = track_store.TrackStore(tmp_path / "run", {})
     held.create(np.zeros((1, 2)), None, "full", "")
