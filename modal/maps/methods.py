@@ -62,14 +62,13 @@ class Method(Protocol):
 
 
 def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -> Method:
-    first, last = (
-        [pick(size) for size in grid.shape] for pick in (lambda size: 0, lambda size: size - 1)
-    )
-    systems = [linked(grid.freeze(point)) for point in grid.sampled(0)]
-    machine = systems[0]
-    if machine is not None and all(s is not None and same_links(machine, s) for s in systems):
-        return LinkMethod(grid, k, tolerance, checks, machine)
-    if shares_operators(grid.freeze, [grid.point(first), grid.point(last)]):
+    machine = linked(grid.first)
+    if machine is not None:
+        systems = [linked(grid.freeze(point)) for point in grid.sampled(0)]
+        if all(s is not None and same_links(machine, s) for s in systems):
+            return LinkMethod(grid, k, tolerance, checks, machine)
+    last = grid.point([size - 1 for size in grid.shape])
+    if shares_operators(grid.freeze, [grid.point([0] * len(grid.shape)), last]):
         return BodyMethod(grid, k, tolerance, checks, threads)
     return FullMethod(grid, k)
 
@@ -275,9 +274,7 @@ class BodyMethod(SpaceMethod):
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
         return found, proof, beyond[:, : space.wanted], space.prover.provable(points)
 
-    def local(
-        self, tile: Slices, points: Coefficients, left: Index, needed: Array
-    ) -> Any:
+    def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
         """From the tile's corners and middle."""
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
         if len(left) < 4 * len(anchors):

@@ -48,7 +48,7 @@ FEWEST = 12  # modes of the first basis
 SHIFT = 0.1  # √σ over the largest frequency, at least, where a shift is needed
 NOISE = 10.0  # round-off of a solve over what one step of refinement shows
 COARSE = 32  # frequencies on which the basis grows before all are solved
-TRIAL = 0.2  # of the time of all direct solves: what the modes of a basis may take
+TRIAL = 0.2  # of the time of all direct solves: what a basis may take whose end is not in sight
 
 
 @dataclass
@@ -274,7 +274,8 @@ def respond_on_basis(
                 rounds = max(1.0, np.log(accuracy / error) / np.log(fall))
                 left = np.count_nonzero(~out.finished)
                 seconds = rounds * (projected - begun + each * group.size) + each * left
-                if seconds > direct_seconds * left:
+                late = rounds > 1.0 and clock() - start > TRIAL * direct_seconds * len(w)
+                if late or seconds > direct_seconds * left:
                     return
                 basis.grow(points, ~good)
                 before = error

@@ -16,10 +16,9 @@ from assembly.errors import (
 )
 from assembly.linalg.symmetric import ENTRIES
 from assembly.mechanisms.mechanism import MechanismSystem
-from assembly.system.frozen import FrozenSystem
 from modal.provenance.link_prints import LinkProbe
 from modal.provenance.same_model import drawn_prints, family_prints
-from modal.reduction.affine import AffineFamily, Coefficients, Point, shares_operators
+from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.body_space import BodySpace
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
@@ -140,20 +139,6 @@ class SmoothSource(SpaceSource):
         self._motion = self._space.motion
 
 
-def reducible(freeze: Freeze, at: NDArray[np.float64], first: FrozenSystem) -> bool:
-    """Whether the instants share their operators and have no free mobility; first: at at[0]."""
-    if first.rigid.shape[1]:
-        return False
-    made = {float(at[0]): first}
-    middle = float(at[len(at) // 2])
-    try:
-        made[middle] = made.get(middle) or freeze(middle)
-    except Exception:  # raised again, and named, when the sweep comes there
-        pass
-    ends: list[Point] = [{"at": value} for value in made]
-    return shares_operators(lambda p: made.pop(p["at"], None) or freeze(float(p["at"])), ends)
-
-
 def source_of(
     sweep: Sweep,
     count: int,
@@ -208,12 +193,10 @@ def _on_space(
     machine, moves = linked(first), name == "time" and whirl is None
     if machine is not None and moves and kind in (None, LinkSource.kind):
         return LinkSource(machine, freeze, name, whirl, *common)
-    if (
-        kind in (None, ReducedSource.kind)
-        and (asked or first.n > small)
-        and reducible(freeze, at, first)
-    ):
-        return ReducedSource(freeze, name, whirl, *common)
+    large = asked or first.n > small
+    if kind in (None, ReducedSource.kind) and large and not first.rigid.shape[1]:
+        if shares_operators(lambda point: freeze(point[name]), [{name: float(at[0])}]):
+            return ReducedSource(freeze, name, whirl, *common)
     if asked and kind is None:
         raise InputError(
             "backend: a reduced basis needs instants that share their operators and no free "

@@ -129,14 +129,6 @@ def test_instants_of_several_mechanisms_are_solved_together() -> None:
     assert np.all(moved <= trained.bounds.error_bound + chosen.bounds.error_bound)
 
 
-def test_joint_points_are_formed_once_a_body() -> None:
-    """Mechanisms of the same bodies share what does not depend on their motion."""
-    make = solid_slider_crank((6, 1, 1))
-    first, second = make(50.0).topology, make(70.0).topology
-    for point, (_, turning) in first.fitted.items():
-        assert turning is second.fitted[point][1]
-
-
 def test_freezing_a_large_mechanism_follows_its_motion_and_solves_nothing() -> None:
     """A time that the motion does not reach is refused by `freeze`, in the words of `state`."""
     arm = assembly.beam(0.5, assembly.rectangle(0.02, 0.01), assembly.steel, 80, planar=True)
