@@ -33,9 +33,8 @@ CLEAR = 0.5
 @dataclass(frozen=True)
 class Branches:
     """The modes that go on over a step: their numbers at a, values at both ends on their own
-    branches, and slopes times the length of the step; the same of the values without the terms that only
-    exchange energy (steady), and the errors of these. counted: what the frame prescribes is left
-    out.
+    branches, and slopes times the length of the step; the same of the values without the terms that
+    only exchange energy (steady), and the errors of these. counted: not prescribed by the frame.
     """
 
     number: Index
