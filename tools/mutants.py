@@ -57,7 +57,7 @@ MUTANTS = [
         (f"{SHARP}::test_the_height_of_the_box_is_that_of_a_softened_gyroscope",),
     ),
     Mutant(
-        "box of a family: 0.4 γ", "modal/proofs/family_box.py",
+        "box of a family: 0.4 γ", "modal/proofs/box.py",
         "np.maximum(0.5 * self.gyroscopic", "np.maximum(0.4 * self.gyroscopic",
         (f"{SHARP}::test_the_height_of_the_box_is_that_of_a_softened_gyroscope",),
     ),

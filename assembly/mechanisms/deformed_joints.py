@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -26,17 +25,6 @@ from assembly.mechanisms.topology import Topology
 from assembly.types import Array, Index
 
 SMALLEST_COSINE = 0.05  # of the deflection of an elastic drive: up to 87 degrees
-
-
-class PacedRows(JointRows):
-    """Conditions whose drivers' laws run at a share of their pace: rates times `pace`."""
-
-    pace = 1.0
-
-    def laws(self, t: Any, lag: Array | None = None) -> tuple[Taylor, Taylor]:
-        f, c = super().laws(t, lag)
-        pace = self.pace ** np.arange(3.0)
-        return tuple(Taylor(pace.reshape(3, *(1,) * (x.data.ndim - 1)) * x.data) for x in (f, c))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -64,7 +52,7 @@ class DeformedJoints:
         self.topology, m = topology, len(topology.rows)
         levers = np.array([point.lever for point in topology.points]).reshape(-1, 3)
         pairs = topology.row_points[:m]
-        self.rows = PacedRows(topology.rows.conditions, pairs, levers[pairs], levers[pairs])
+        self.rows = JointRows(topology.rows.conditions, pairs, levers[pairs], levers[pairs])
         self.deflections = None
         if topology.bushings:
             ties = 2 * (len(topology.joints) + np.arange(len(topology.bushings)))
@@ -83,18 +71,14 @@ class DeformedJoints:
     @cached_property
     def _dofs(self) -> list[tuple[Index, Index]]:
         """For each point the numbers, among all, of the DOFs of its nodes, and their places."""
+        none, bodies = np.zeros(0, dtype=np.intp), list(self.topology.bodies.values())
         out = []
-        bodies = list(self.topology.bodies.values())
         for point in self._points:
             if point.body == len(bodies):
-                out.append((np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)))
+                out.append((none, none))
                 continue
-            numbers, count = bodies[point.body].dofs.numbers, 3 if len(point.nodes) > 1 else 6
-            pairs = [(node, c) for node in point.nodes.tolist() for c in range(count)]
-            places = np.flatnonzero([pair in numbers for pair in pairs])
-            first = self.topology.offsets[point.body]
-            own = np.array([numbers[pairs[place]] for place in places.tolist()], dtype=np.intp)
-            out.append((first + own, places))
+            numbers, places = point.dofs(bodies[point.body])
+            out.append((self.topology.offsets[point.body] + numbers, places))
         return out
 
     @cached_property
@@ -138,14 +122,14 @@ class DeformedJoints:
         R, r = state.frames.rotation.along(bodies, -3), state.frames.origin.along(bodies, -2)
         return Frames(r + matrix_vector(R, Taylor(offsets)), matrix_product(R, Taylor(own)))
 
-    def at(self, state: RigidState, path: Array) -> DeformedRows:
+    def at(self, state: RigidState, path: Array, pace: float) -> DeformedRows:
         """All rows while the bodies' frames move by `state` and the DOFs by the jet path (3, n).
 
-        Raises ConvergenceError for deflections out of range.
+        pace: of the drivers' laws. Raises ConvergenceError for deflections out of range.
         """
         carried = self.carried(path)
         frames = self.frames(state, carried)
-        e = self.rows.evaluate(frames, state.t)
+        e = self.rows.evaluate(frames, state.t, pace=pace)
         x = e.value.data.copy()
         slope = self._slope(e)
         factor, node = Taylor(slope.data[..., None, None]), self.rows.node_gradient(e)
@@ -212,16 +196,14 @@ class DeformedJoints:
         if at.deflected is not None:
             assert self.deflections is not None
             hessian = np.concatenate([hessian, self.deflections.hessian(at.deflected)])
-        out = topology.on_pairs(factors, hessian)
+        bent = {
+            number: (slots, at.carried[number].bend()[:, places[:, None], places])
+            for number, (_, components, slots, places) in enumerate(self._slots)
+            if np.any(components >= 3)
+            and not (topology.planar and len(topology.points[number].nodes) == 1)
+        }
         seen = self._seen(at.carried)[0]
-        out = seen.T @ out @ seen
-        wrench = factors @ topology.on_units(at.wrench)
-        for number, (units, components, slots, places) in enumerate(self._slots):
-            turning = np.zeros(6)
-            turning[components] = wrench[units]
-            if np.any(turning[3:]):
-                own = at.carried[number].curvature(turning)[np.ix_(places, places)]
-                out[np.ix_(slots, slots)] += own
+        out = topology.curvature(factors, at.wrench, hessian, seen, bent)
         for row in self._angles.tolist():
             # x = asin(s): x″ ∇s ∇sᵀ, ∇s = ∇x/x′.
             h, s = at.slope.value[row], at.evaluated.value.value[row]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,26 +18,19 @@ from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
 from assembly.errors import ConvergenceError, MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.deformed_motion import CLOSED, DeformedMotion, DeformedState
+from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_reactions
+from assembly.system.frozen import FrozenSystem
 from assembly.types import Array
 
 SLOW = 0.05  # ratio of two Newton steps from which the tangent is formed exactly
 SMALLEST_SHARE = 2.0**-9  # of the path: below it, it ends
-LIMIT_POINT = 0.2  # of the first smallest eigenvalue of the stiffness: below it, it vanishes
-DENSE = 1500  # DOFs up to which these eigenvalues are computed
+LIMIT_POINT = 5.0  # times the slope of the path at its start: above it, the path turns back
 
 Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
 
 
-@dataclass(frozen=True)
-class Equilibrium:
-    """The state in equilibrium and the number of Newton steps that it took."""
-
-    state: DeformedState
-    iterations: int
-
-
-def newton(motion: DeformedMotion, q: Array, guess: Array) -> Equilibrium:
-    """The equilibrium near q (n,); ConvergenceError where there is none near by."""
+def newton(motion: DeformedMotion, q: Array, guess: Array) -> tuple[DeformedState, int]:
+    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none."""
     rest = np.zeros_like(q)
     state = motion.closed(q, rest, rest, guess)
     last, exact = np.inf, False
@@ -51,70 +45,178 @@ def newton(motion: DeformedMotion, q: Array, guess: Array) -> Equilibrium:
         converged = size <= STEP_TOLERANCE * float(np.linalg.norm(state.q))
         noise = CLOSED * np.abs(state.force).max(initial=0.0)
         if converged or np.abs(state.residual).max(initial=0.0) <= noise:
-            return Equilibrium(state, iteration)
+            return state, iteration
         exact = exact or size > SLOW * last
         last = size
     raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
 
 
-def equilibrium(at: Callable[[float], DeformedMotion], before: Point, here: Point) -> Equilibrium:
-    """The equilibrium at the end of a path.
+def equilibrium(
+    at: Callable[[float], DeformedMotion], before: Point, here: Point
+) -> Trim | ConvergenceError:
+    """The equilibrium at the end of a path, or why the path ends before.
 
     at: the equations at a share of the path, from 0 to 1. here: the equilibrium at 0; before: one
-    at a negative share, or `here` again. The next is sought along the secant of the last two.
-    Raises ConvergenceError (`partial`: the DOFs (all,) of the last equilibrium reached) with the
-    share at which the path ends.
+    at a negative share, or `here` again. The next is sought along the secant of the last two. The
+    error says at which share the path ends; `partial`: the DOFs (all,) of the last equilibrium.
     """
-    step, iterations = 1.0, 0
-    first: DeformedState | None = None
+    step, iterations, slopes = 1.0, 0, [np.inf]
     reached: DeformedState | None = None
     while here[0] < 1.0:
         share, q, guess = here
         target = min(1.0, share + step)
         ahead = (target - share) / (share - before[0]) if share > before[0] else 0.0
+        start = q + ahead * (q - before[1]), guess + ahead * (guess - before[2])
         try:
-            found = newton(
-                at(target), q + ahead * (q - before[1]), guess + ahead * (guess - before[2])
-            )
+            reached, count = newton(at(target), *start)
         except (ConvergenceError, SingularSystemError, MechanismError) as failure:
             step *= 0.5
-            if step < SMALLEST_SHARE:
-                raise _path_ends(share, first, reached, failure) from failure
-            continue
-        iterations += found.iterations
-        reached = found.state
+            if step >= SMALLEST_SHARE:
+                continue
+            why = f"no equilibrium found beyond {share:.4g} of the loads ({failure})"
+            if slopes[-1] > LIMIT_POINT * slopes[0]:
+                why = (
+                    f"the machine buckles at {share:.4g} of its loads: the path of equilibria "
+                    "ends there at a limit point"
+                )
+            partial = None if reached is None else reached.path[0]
+            return ConvergenceError(f"trim: {why}", partial)
+        slope = float(np.linalg.norm(reached.q - q)) / (target - share)
+        slopes = [min(slopes[0], slope), slope]
+        iterations += count
         before, here = here, (target, reached.q, reached.path[0])
-        first = reached if first is None else first
-        step *= 2.0 if found.iterations <= 5 else 1.0
+        step *= 2.0 if count <= 5 else 1.0
     assert reached is not None
-    return Equilibrium(reached, iterations)
+    return Trim(reached, iterations)
 
 
-def _path_ends(
-    share: float, first: DeformedState | None, reached: DeformedState | None, fault: Exception
-) -> ConvergenceError:
-    """The error that says why the path of equilibria ends at a share of the loads."""
-    partial = None if reached is None else reached.path[0]
-    both = first is not None and reached is not None and reached is not first
-    if both and _smallest(reached) < LIMIT_POINT * _smallest(first):
-        return ConvergenceError(
-            f"trim: the machine buckles at {share:.4g} of its loads: the path of equilibria ends "
-            "there at a limit point",
-            partial,
-        )
-    return ConvergenceError(
-        f"trim: no equilibrium found beyond {share:.4g} of the loads, though the stiffness has not "
-        f"vanished there ({fault})",
-        partial,
-    )
+@dataclass(frozen=True)
+class Resultants:
+    """Section forces and moments along the beams of a body.
+
+    Parameters
+    ----------
+    position : ndarray, shape (S, 3)
+        Where the sections are in the undeformed body, m, body axes.
+    force : ndarray, shape (S, 3)
+        What the part beyond a section exerts on the part before it, N. The axes are those of the
+        body, rotated with the section.
+    moment : ndarray, shape (S, 3)
+        N·m, same axes.
+    """
+
+    position: Array
+    force: Array
+    moment: Array
 
 
-def _smallest(state: DeformedState | None) -> float:
-    """The smallest eigenvalue of the symmetric part of the stiffness, scaled by its diagonal."""
-    assert state is not None
-    K = state.tangents()[2]
-    if K.shape[0] > DENSE:
-        return np.inf
-    dense = 0.5 * (K + K.T).toarray()
-    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(dense)), np.finfo(float).tiny))
-    return float(np.linalg.eigvalsh(scale[:, None] * dense * scale)[0])
+class Trim:
+    """A mechanism in elastic equilibrium at one time: the result of `Mechanism.trim`.
+
+    Parameters
+    ----------
+    state : DeformedState
+        The equilibrium.
+    iterations : int
+        Steps of Newton's method.
+
+    Attributes
+    ----------
+    t : float
+        s.
+    q : ndarray, shape (n,)
+        Independent degrees of freedom, m and rad: what the degrees of freedom of `system` count
+        from.
+    displacements : dict of str to ndarray
+        All degrees of freedom of every body in its own axes, m and rad.
+    """
+
+    def __init__(self, state: DeformedState, iterations: int) -> None:
+        self._state, self.iterations = state, iterations
+        motion, topology = state.motion, state.motion.topology
+        self.t, self.q = float(motion.state.t), state.q
+        parts = np.split(state.path[0], topology.offsets[1:-1])
+        self.displacements: dict[str, Array] = dict(zip(topology.bodies, parts, strict=True))
+
+    @property
+    def state(self) -> DeformedState:
+        """Displacements and their rates, for a neighbouring trim."""
+        return self._state
+
+    @cached_property
+    def system(self) -> FrozenSystem:
+        """The frozen system about the equilibrium; Q is zero."""
+        system = self._state.system()
+        system.Q = np.zeros(system.n)
+        return system
+
+    def deployed(self) -> dict[str, tuple[Array, Array]]:
+        """Nodes of the rigid motion and their displacements in fixed axes.
+
+        Returns
+        -------
+        dict of str to (ndarray, ndarray)
+            By body: positions (N, 3) of the rigid motion and displacements (N, 3), m.
+        """
+        motion = self._state.motion
+        pose, out = motion.state.pose, {}
+        for i, (name, body) in enumerate(motion.topology.bodies.items()):
+            moved = body.dofs.displacement(self.displacements[name])
+            nodes = pose.r[i] + body.dofs.coordinates @ pose.R[i].T
+            out[name] = (nodes, moved @ pose.R[i].T)
+        return out
+
+    @cached_property
+    def reactions(self) -> dict[str, Reaction]:
+        """Force and moment of every joint and bushing on its second body, at its displaced point.
+
+        The driver's share is included.
+        """
+        state, motion = self._state, self._state.motion
+        rotations = motion.joints.frames(motion.state, state.rows.carried).rotation.value
+        return joint_reactions(motion.topology, state.multipliers, state.rows.wrench, rotations)
+
+    @cached_property
+    def deflections(self) -> dict[str, Array]:
+        """Deflections of elastic drives (1,), rad or m, and of bushings (6,), in the plane (3,)."""
+        state, topology = self._state, self._state.motion.topology
+        x = state.rows.x[0].copy()
+        mean = state.rows.deflected
+        if mean is not None:
+            x[len(topology.rows) :] -= mean.x
+        return deflections_by_name(topology, x, mean)
+
+    def resultants(self, body: str) -> Resultants:
+        """Section forces and moments of a body of beams.
+
+        Parameters
+        ----------
+        body : str
+            Name of the body.
+
+        Returns
+        -------
+        Resultants
+
+        Raises
+        ------
+        MechanismError
+            For an unknown body, or one without beam elements.
+        """
+        at = self._state.bodies.loading[self._state.motion.topology.number(body)]
+        u, families = self.displacements[body], self._state.motion.topology.bodies[body].families
+        tables = [f.section_resultants(u, at) for f in families]
+        tables = [table for table in tables if len(table)]
+        if not tables:
+            raise MechanismError(f"resultants: body {body!r} has no beam elements")
+        whole = np.concatenate(tables)
+        return Resultants(whole[:, :3], whole[:, 3:6], whole[:, 6:])
+
+    def __str__(self) -> str:
+        lines = [f"trim at t = {self.t:.6g} s, {self.iterations} Newton steps"]
+        for name, (_, moved) in self.deployed().items():
+            largest = np.linalg.norm(moved, axis=1).max()
+            lines.append(f"  {name}: displaced by {largest:.4g} m at most")
+        for name, x in self.deflections.items():
+            lines.append(f"  {name}: deflected by {', '.join(f'{v:.4g}' for v in x)}")
+        return "\n".join(lines)

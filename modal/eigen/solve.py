@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -137,17 +137,33 @@ def solve(
     check_count(seed, "seed", 0)
     check_choice(backend, ("slepc", "scipy", "dense"), "backend")
     check_between(backward_error, "backward_error", 0.0, np.inf)
-    point = as_target(target)
+    options = dict(k=k, backend=backend, tolerance=backward_error, certify=certify)
+    return _modes(system, deflation, seed, target=as_target(target), **options)
+
+
+def all_modes(system: FrozenSystem) -> Modes:
+    """All modes by LAPACK, whatever their backward errors.
+
+    Of a small system those are refined whose growth rate may have either sign.
+    """
+    options = dict(k=2 * system.n, backend="dense", tolerance=np.inf, growth_only=True)
+    return _modes(system, "auto", 0, **options)
+
+
+def _modes(
+    system: FrozenSystem, deflation: Literal["auto"] | NullChain | None, seed: int, **options: Any
+) -> Modes:
+    """The modes of a system; options: of `ModeProblem`."""
 
     def run(frozen: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
         chain = _chain(frozen, deflation)
         free = frozen.rigid if rigid is None else rigid
-        problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
-        if backend == "dense" or _is_small(problem):
+        problem = ModeProblem(free, quadratic, chain, **options)
+        if problem.backend == "dense" or _is_small(problem):
             return _dense(problem)
         # The block method's modes of an undamped system at rest are real, in clusters too.
         at_rest = quadratic.conservative and quadratic.C.nnz == 0
-        if point == 0.0 and backend == "slepc" and (at_rest or frozen.n > BLOCK):
+        if problem.target == 0.0 and problem.backend == "slepc" and (at_rest or frozen.n > BLOCK):
             modes = _block(problem, seed)
             if modes is not None:
                 return modes

@@ -22,3 +22,5 @@ GROUP = 1e-6
 LEFT = 1e-10
 # Degrees of freedom up to which all modes by LAPACK, and checks in other units, cost little.
 SMALL = 500
+# Times its first-order error bound: a growth rate beyond this has a certain sign.
+SURE = 4.0

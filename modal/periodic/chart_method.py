@@ -26,10 +26,9 @@ from modal.periodic.chart_motion import ChartMotion, Motion, Motions, accelerati
 from modal.periodic.chart_panel import SHARE, Panel, Spectra, panel_of
 from modal.periodic.chart_points import ChartPoints
 from modal.periodic.chart_proofs import decaying_boxes, on_all_shapes
-from modal.periodic.periodic_verdict import periodic_verdict
-from modal.periodic.periodicity import check_period
-from modal.periodic.sampling import sampling
-from modal.periodic.second_order_steps import Multipliers
+from modal.periodic.collocation import Multipliers
+from modal.periodic.floquet_modes import periodic_verdict
+from modal.periodic.sampling import check_period, sampling
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial

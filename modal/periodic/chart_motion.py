@@ -18,7 +18,7 @@ import scipy.linalg as la
 
 from assembly.errors import AccuracyError
 from modal.periodic.balanced import Balanced
-from modal.periodic.basis_error import basis_error
+from modal.periodic.orbit_error import basis_error
 from modal.reduction.interpolation import fourier_interpolant
 from modal.reduction.reduced_motion import ReducedMotion
 from modal.transient.equations import SecondOrderModel

@@ -13,7 +13,7 @@ from modal.maps.grid import Grid, named
 from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
 from modal.periodic.floquet import floquet
-from modal.periodic.periodic_verdict import periodic_verdict
+from modal.periodic.floquet_modes import periodic_verdict
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict
 from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints

@@ -8,9 +8,13 @@ quotient. Both are means over the period.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from assembly.types import Inexact
+from modal.periodic.balanced import Balanced
+from modal.periodic.galerkin import GalerkinModel
 from modal.reduction.reduced_motion import ReducedMotion
 from modal.types import Array, Complex
 
@@ -21,7 +25,7 @@ SAFETY = 4.0
 
 
 def orbit_error(
-    reduced: ReducedMotion,
+    source: ReducedMotion | GalerkinModel,
     shapes: Array,
     eta: Complex,
     rates: Complex,
@@ -29,7 +33,7 @@ def orbit_error(
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes.
 
-    shapes (r, k): of the space, in the coordinates of `reduced`. eta (s, k, m): periodic parts p at
+    shapes (r, k): of the space, in the coordinates of `source`. eta (s, k, m): periodic parts p at
     s equal parts of the period, a power of two from 32. rates (m,): λ. span: start and period, s.
     """
     (t0, period), count = span, len(eta)
@@ -41,7 +45,7 @@ def orbit_error(
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
     q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
-    series = reduced.freeze_many(times)
+    series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
     force = M @ a + C @ v + K @ q
     inertia, speed = (_form(x, M @ x).mean(axis=0) for x in (q, v))
@@ -53,10 +57,25 @@ def orbit_error(
     between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
     q = q - response
     a = -np.linalg.solve(M, C @ v + K @ q)
-    outside = (reduced.missing(times, q, v, a)[0] ** 2).mean(axis=0)
+    outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)
     missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
-    return np.asarray(missing + reduced.round_off(omega))
+    return np.asarray(missing + source.round_off(omega))
 
 
 def _form(left: Inexact, right: Inexact) -> Array:
-    return np.asarray((left.conj() * right).sum(axis=1).real)
+    return np.asarray((left.conj() * right).sum(axis=-2).real)
+
+
+def basis_error(model: Any, basis: Array, A: Balanced, t: float, vectors: Complex) -> Array:
+    """Estimated error (m,) of the exponents, 1/s, from the residual at t.
+
+    basis (n, r); A: of the reduced model; vectors (2r, m): its Floquet vectors at t, in the
+    coordinates of A.
+    """
+    r, at, space = basis.shape[1], np.array([t]), GalerkinModel(model, basis)
+    state, rate = A.restored(vectors), A.restored(A.many(at)[0] @ vectors)
+    q, v, a = state[:r], state[r:], rate[r:]
+    M, tiny = space.freeze_many(at).mass[0], np.finfo(float).tiny
+    missing = space.missing(at, q[None], v[None], a[None])[0][0]
+    inertia, speed = (np.maximum(_form(x, M @ x), tiny) for x in (q, v))
+    return np.asarray(SAFETY * missing**2 / (2.0 * np.sqrt(speed * inertia)))

@@ -14,10 +14,10 @@ from assembly.errors import InputError
 from modal.data.datasets import described, provenance
 from modal.data.variables import ROTOR
 from modal.eigen.solve import solve
-from modal.periodic.blade_family import MultibladeFamily
 from modal.periodic.blade_sets import Blade
 from modal.periodic.floquet import Method, floquet
 from modal.periodic.floquet_modes import RESOLVED
+from modal.periodic.multiblade import MultibladeFamily
 from modal.periodic.multiblade_model import MultibladeModel
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Mask

@@ -43,7 +43,7 @@ class ProvingSpace(BodySpace):
         span = span.padded(len(family.terms))
         if stored is not None:
             super().__init__(family, span, k, tolerance, threads, stored=stored)
-            self.prover = Prover.restored(family, span, self.reference, stored)
+            self.prover = Prover(family, span, self.reference, stored)
             return
         self.prover = Prover(family, span)
         super().__init__(family, span, k, tolerance, threads, self.prover.reach())

@@ -89,7 +89,7 @@ class ReducedMotion(ABC):
     def exponent_error(self, t: float, vectors: Complex) -> Array:
         """Estimated error (m,), 1/s, of Floquet exponents with vectors (2r, m) of (q, q̇) at t.
 
-        As in modal/periodic/basis_error.py: ρᴴ(K − ω²M)⁻¹ρ / (2ω qᴴMq), and round-off.
+        As in modal/periodic/orbit_error.py: ρᴴ(K − ω²M)⁻¹ρ / (2ω qᴴMq), and round-off.
         """
         r = len(vectors) // 2
         q, v = vectors[:r], vectors[r:]

@@ -21,20 +21,18 @@ from assembly.linalg.multigrid import RigidMotions
 from assembly.mechanisms.deformed_joints import DeformedRows
 from assembly.mechanisms.deformed_motion import DeformedMotion
 from assembly.mechanisms.elastic_reduction import ElasticReduction
-from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
-from modal.periodic.decoupled_orbits import DecoupledOrbits
-from modal.periodic.orbits import Propagation
+from assembly.mechanisms.rigid_state import Jacobian
+from modal.periodic.periodic_modes import Orbits
 from tests.support.signatures import classes, hints, known, members, public, raised
 
 PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
-CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
+CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Orbits, RigidMotions}
 CLASSES |= {Beyond, BodiesMotion, BodyData, BodyStatics, DeformedMotion, DeformedRows, Displaced}
 CLASSES |= {Equilibrium, FirstOrder, MovingBodies, Passage, Taylor}
-CLASSES |= {DecoupledOrbits}
 
 
 def needed(thing: Any) -> dict[str, set[type]]:

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 import modal
 from assembly import FrozenSystem
 from assembly.linalg.combination import Combination
-from modal.proofs.family_box import PointBoxes
+from modal.proofs.box import PointBoxes
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import lanczos
