@@ -21,10 +21,9 @@ import scipy.sparse as sp
 from assembly.bodies.balance import Energies, Momenta
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
-from assembly.elements.family import ElementFamily
+from assembly.elements.family import ElementFamily, Passage
 from assembly.elements.large_rotation import spin_of
 from assembly.elements.moments import SIZE, kinetic_energy, momenta, velocity_map
-from assembly.elements.passage import Passage
 from assembly.system.frozen import PARTS
 from assembly.types import Array, Index
 

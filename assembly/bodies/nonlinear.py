@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from assembly.bodies.operators import BodyOperators, present, restrict
 from assembly.bodies.statics import held_couples, nonzero
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.family import Beyond, Passage
 from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
 from assembly.kinematics import Kinematics
 from assembly.linalg.combination import Combination
