@@ -129,7 +129,7 @@ def crosscheck(
         if T is not None:
             work.phase = "the Floquet exponents were found"
             work.floquet = floquet(
-                unfrozen.source, T, t0=work.t0, k=work.count, breaks=breaks, basis=unfrozen.frozen,
+                unfrozen.source, T, t0=work.t0, k=work.count, breaks=breaks, basis=unfrozen.shapes,
                 progress=progress,
             )  # fmt: skip
         work.phase = ""
