@@ -41,7 +41,18 @@ def orbit_error(
     part = slice(1, None, max(2, count // INSTANTS))
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
-    q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
+    return residual_error(
+        source, times, *(shapes @ values for values in (eta[part], velocity, acceleration))
+    )
+
+
+def residual_error(
+    source: ReducedMotion | GalerkinModel, times: Array, q: Complex, v: Complex, a: Complex
+) -> Array:
+    """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
+
+    q, v, a (P, r, m): displacement, velocity and acceleration in the coordinates of `source`.
+    """
     series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
     force = M @ a + C @ v + K @ q
