@@ -36,7 +36,7 @@ from modal.periodic.chart_motion import (
     matrix_sizes,
 )
 from modal.periodic.chart_panel import Panel, panel_of
-from modal.periodic.chart_proofs import decaying_boxes, on_all_shapes
+from modal.periodic.decaying_modes import decaying_boxes, on_all_shapes
 from modal.periodic.floquet import BASIS_ACCURACY, floquet
 from modal.periodic.periodic_verdict import periodic_verdict
 from modal.periodic.periodicity import check_period

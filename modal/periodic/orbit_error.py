@@ -47,7 +47,7 @@ def orbit_error(
 
 
 def residual_error(
-    source: ReducedMotion | GalerkinModel, times: Array, q: Complex, v: Complex, a: Complex
+    source: ReducedMotion | GalerkinModel, times: Array, q: Inexact, v: Inexact, a: Inexact
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
 

@@ -126,7 +126,7 @@ def fourier_interpolant(values: Array, t0: float, period: float, weak: float = 0
     """
     samples = len(values)
     coefficients = np.fft.rfft(values, axis=0)[: (samples + 1) // 2] / samples
-    size = _largest(coefficients, np.float64(1.0))
+    size = _largest(coefficients, np.ones(1))
     last = int(np.flatnonzero(size >= weak * size.max()).max())
     return _fourier(coefficients[: last + 1], samples, t0, period)
 

@@ -13,8 +13,7 @@ import assembly
 import modal
 from modal.periodic.chart_method import Rest
 from modal.periodic.chart_motion import ChartMotion
-from modal.periodic.chart_proofs import on_all_shapes
-from modal.periodic.decaying_modes import MARGIN, FrozenForms, bernstein
+from modal.periodic.decaying_modes import MARGIN, FrozenForms, bernstein, on_all_shapes
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.second_order_steps import Multipliers
 from modal.proofs.codes import COUNT
