@@ -10,6 +10,7 @@ from assembly.bodies.attachments import (
 from assembly.bodies.attachments import (
     attach_spring as attach_spring,
 )
+from assembly.bodies.attachments import rigid_body as rigid_body
 from assembly.bodies.beamdyn_input import beamdyn_blade as beamdyn_blade
 from assembly.bodies.beams import bar as bar
 from assembly.bodies.beams import beam as beam
@@ -35,7 +36,6 @@ from assembly.bodies.matrix_files import (
 from assembly.bodies.matrix_files import (
     from_nastran as from_nastran,
 )
-from assembly.bodies.rigid import rigid_body as rigid_body
 from assembly.bodies.rings import ring as ring
 from assembly.bodies.rotor_parts import Bearing as Bearing
 from assembly.bodies.rotor_parts import Disc as Disc
@@ -156,7 +156,7 @@ from assembly.mechanisms.joints import (
     universal as universal,
 )
 from assembly.mechanisms.mechanism import Mechanism as Mechanism
-from assembly.mechanisms.trim_result import Trim as Trim
+from assembly.mechanisms.trim import Trim as Trim
 from assembly.motion.laws import Harmonic as Harmonic
 from assembly.motion.laws import Law as Law
 from assembly.motion.laws import Uniform as Uniform

@@ -10,8 +10,8 @@ from typing import Literal
 import meshio
 import numpy as np
 
+from assembly.bodies.attachments import rigid_body
 from assembly.bodies.body import Body
-from assembly.bodies.rigid import rigid_body
 from assembly.bodies.solids import plane, solid
 from assembly.elements.reference import CELLS
 from assembly.errors import InputError

@@ -31,7 +31,7 @@ MOVED: dict[str, dict[str, str]] = {
         "Pose": "assembly.mechanisms.rigid_state",
         "Powers": "assembly.bodies.balance",
         "Reaction": "assembly.mechanisms.reactions",
-        "Resultants": "assembly.mechanisms.trim_result",
+        "Resultants": "assembly.mechanisms.trim",
         "RigidState": "assembly.mechanisms.rigid_state",
         "SpeedTable": "assembly.bodies.rotor_parts",
         "Uncertainty": "assembly.motion.markers",

@@ -13,10 +13,9 @@ from assembly.bodies.made_from import described
 from assembly.dofs import COMPONENTS, PLANAR, SPATIAL, DofMap
 from assembly.elements.bar import BarFamily
 from assembly.elements.beam import BeamFamily
-from assembly.elements.beam_shapes import Stations
+from assembly.elements.beam_shapes import LineRule, Stations, gauss
 from assembly.elements.family import ElementFamily
 from assembly.elements.offset import OffsetFamily
-from assembly.elements.quadrature import LineRule, gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError
 from assembly.kinematics import as_vector, unit_axis

@@ -21,8 +21,7 @@ from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
-from assembly.elements.beam_shapes import Stations
-from assembly.elements.quadrature import gauss
+from assembly.elements.beam_shapes import Stations, gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError
 from assembly.magnitudes import ENTRY, EQUAL, POSITION, check_count

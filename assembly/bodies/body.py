@@ -16,8 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from assembly.bodies.body_data import BodyData
-from assembly.bodies.body_report import body_report
+from assembly.bodies.body_data import BodyData, body_report
 from assembly.bodies.first_order import FirstOrder
 from assembly.bodies.nonlinear import displaced, equilibrium
 from assembly.bodies.operators import BodyOperators

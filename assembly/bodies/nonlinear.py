@@ -23,8 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.bodies.operators import BodyOperators, present, restrict
-from assembly.bodies.pin_couples import held_couples
-from assembly.bodies.statics import nonzero
+from assembly.bodies.statics import held_couples, nonzero
 from assembly.elements.passage import Beyond, Passage
 from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
 from assembly.kinematics import Kinematics

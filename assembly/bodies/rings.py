@@ -10,7 +10,7 @@ from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.dofs import PLANAR, SPATIAL, DofMap
 from assembly.elements.beam import BeamFamily
-from assembly.elements.quadrature import gauss
+from assembly.elements.beam_shapes import gauss
 from assembly.magnitudes import LENGTH, MOST_ELEMENTS, check_count
 from assembly.materials.materials import Material, check_is_material
 from assembly.materials.sections import Section, check_is_section

@@ -16,7 +16,7 @@ from assembly.bodies.rotor_parts import Bearing, Disc, segment_lengths
 from assembly.bodies.rotors import Rotor
 from assembly.dofs import SPATIAL, DofMap
 from assembly.elements.beam import BeamFamily
-from assembly.elements.quadrature import gauss
+from assembly.elements.beam_shapes import gauss
 from assembly.errors import InputError
 from assembly.magnitudes import EQUAL, MOST_ELEMENTS, check_count
 from assembly.materials.materials import Material, check_is_material

@@ -26,7 +26,7 @@ from assembly.elements.family import ElementFamily
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_beam import LargeBeam
 from assembly.elements.passage import Displaced
-from assembly.kinematics import skew
+from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import AnyArray, Array, Index
 
 
@@ -106,37 +106,41 @@ class BeamFamily(FiniteMotion):
     def inertia_loads(self) -> Array:
         return self.map.vector(self.shapes.loads)
 
-    def resultants(self, u: Array, unit: int | None) -> tuple[Array, Array]:
-        """F and Mo (E, Q, 3), N and N·m in body axes, under u (size,) and one unit's inertia load.
+    def resultants(self, u: Array, coefficients: Array) -> tuple[Array, Array]:
+        """F and Mo (E, Q, 3), N and N·m in body axes, under u (size,) and the inertia load of a
+        motion (12,).
 
         Exact: from the forces at the far end and the load between there and the section.
         """
         st = self.stations
         ends = (self.shapes.stiffness @ self.map.gather(u)[..., None])[..., 0]
-        density = np.zeros((*st.X.shape[:2], 6, 1))
-        if unit is not None:
-            ends = ends - self.shapes.loads[..., unit]
-            density = self.shapes.load_density[..., unit, None]
+        ends = ends - self.shapes.loads @ coefficients
+        density = (self.shapes.load_density @ coefficients)[..., None]
         F = ends[:, None, 6:9, None] + beyond(st.rule, density[..., :3, :])
         moment_rate = density[..., 3:, :] + skew(st.slope) @ F
         Mo = ends[:, None, 9:, None] + beyond(st.rule, moment_rate)
         return F[..., 0], Mo[..., 0]
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
-        return self.geometric_of_resultants(*self.resultants(u, unit), unit)
+        c = np.zeros(UNIT_COUNT) if unit is None else np.eye(UNIT_COUNT)[unit]
+        return self._geometric(u, c)
+
+    def _geometric(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+        return self.geometric_of_resultants(*self.resultants(u, coefficients), coefficients)
 
     def geometric_of_resultants(
-        self, F: Array, Mo: Array, unit: int | None = None
+        self, F: Array, Mo: Array, coefficients: Array | None = None
     ) -> sp.csr_matrix:
         """K_G of section forces F and moments Mo (E, Q, 3), N and N·m in body axes: what the part
-        beyond a section exerts on the part before it. unit: the inertia load that makes them."""
+        beyond a section exerts on the part before it. coefficients (12,): of the motion whose
+        inertia load makes them."""
         st, shapes = self.stations, self.shapes
         phi, dphi, jacobian = shapes.N[..., 3:, :], shapes.dphi, shapes.jacobian
         outer = F[..., :, None] * st.slope[..., None, :]
         dot = np.einsum("eqi,eqi->eq", F, st.slope)
         on_phi = symmetric(outer) - dot[..., None, None] * np.eye(3)
-        if unit is not None:
-            on_phi += jacobian[..., None, None] * st.inertia.load_work(st.X, unit)
+        if coefficients is not None and np.any(coefficients):
+            on_phi += jacobian[..., None, None] * st.inertia.load_work(st.X, coefficients)
         # φᵀ(F̃ u′ + ½ M̃o φ′ + ½ H φ), and its transpose.
         inner = skew(F) @ shapes.du + 0.5 * (skew(Mo) @ dphi + on_phi @ phi)
         half = over(st.rule, phi.swapaxes(-1, -2) @ inner)
@@ -181,13 +185,10 @@ class BeamFamily(FiniteMotion):
         a, b = rayleigh
         d = self.map.gather(u)
         K = self._large.tangent_slope(d, coefficients) - self._linear_inertia(coefficients)
-        stress = self.geometric(u, None)
-        for k in np.flatnonzero(coefficients):
-            stress = stress + coefficients[k] * self._of_load(int(k))
         mass, drag = self._large.rate_slopes(d, coefficients, self._resistance(b))
         M = self.map.matrix(symmetric(mass))
         D = a * M + self.map.matrix(symmetric(drag)) if a or np.any(drag) else None
-        return Displaced(sp.csr_matrix(self.map.matrix(K) - stress), M, D)
+        return Displaced(sp.csr_matrix(self.map.matrix(K) - self._geometric(u, coefficients)), M, D)
 
     def strain_square(
         self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
@@ -201,10 +202,6 @@ class BeamFamily(FiniteMotion):
         return Displaced(
             square(self.shapes.rigidity), None, None if resistance is None else square(resistance)
         )
-
-    def _of_load(self, unit: int) -> sp.csr_matrix:
-        """What `geometric` has of one unit's inertia load apart from the displacement."""
-        return self.geometric(np.zeros(self.size), unit)
 
     def section_resultants(self, u: Array, coefficients: Array) -> Array:
         F = self._large.resultants(self.map.gather(u), coefficients)

@@ -11,7 +11,7 @@ from math import comb, factorial
 from typing import Any
 
 import numpy as np
-from scipy.special import bernoulli
+from scipy.special import zeta
 
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor, cross, value_of
@@ -27,10 +27,10 @@ _SLOPES = _SERIES[:, 1:] * np.arange(1.0, _TERMS)
 _REACH = np.array([(1e-18 * factorial(2 * n + 1)) ** (1.0 / n) for n in range(2, _TERMS - 2)])
 _FORMS = np.stack([*CENTRIPETAL_UNITS, *SKEW_UNITS])
 _SKEWS = np.stack(SKEW_UNITS)
-# cos θ and sin θ/θ in θ²; asin x/x in x²; (1 − ½θ cot ½θ)/θ² = Σ |B_2k|/(2k)! θ^(2k−2) in θ².
+# cos θ and sin θ/θ in θ²; asin x/x in x²; (1 − ½θ cot ½θ)/θ² = Σ 2ζ(2k)/(2π)²ᵏ θ^(2k−2) in θ².
 _HALF_TURN = np.array([[(-1.0) ** k / factorial(2 * k) for k in range(_TERMS)], _SERIES[0]])
 _ARCSINE = np.array([comb(2 * k, k) / 4.0**k / (2 * k + 1) for k in range(28)])
-_COTANGENT = np.array([abs(bernoulli(24)[2 * k]) / factorial(2 * k) for k in range(1, 12)])
+_COTANGENT = np.array([2.0 * zeta(2 * k) / (2.0 * np.pi) ** (2 * k) for k in range(1, 33)])
 STEP = 1e-30
 
 
@@ -106,11 +106,30 @@ def spin_rate_transposed(phi: AnyArray, rate: AnyArray, moment: AnyArray) -> Any
 
 
 def spin_inverse_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
-    """T⁻ᵀ m, with T⁻¹ = 1 + ½ φ̃ + g φ̃φ̃, g = (1 − ½θ cot ½θ)/θ² by its series: turns below 1."""
-    (g,) = _horner(_COTANGENT[None], np.sum(phi * phi, axis=-1, keepdims=True))
-    across = cross(phi, moment)
+    """T⁻ᵀ m, with T⁻¹ = 1 + ½ φ̃ + g φ̃φ̃, g = (1 − ½θ cot ½θ)/θ² by its series, θ up to π."""
+    g, across = _cotangent(phi), cross(phi, moment)
     out: AnyArray = moment - 0.5 * across + g * cross(phi, across)
     return out
+
+
+def spin_inverse_matrix(phi: Any) -> Any:
+    """T⁻¹ (..., 3, 3)."""
+    wide: Any = np.einsum("kij,...k->...ij", _SKEWS, phi)
+    return np.eye(3) + 0.5 * wide + _cotangent(phi)[..., None] * np.matmul(wide, wide)
+
+
+def _cotangent(phi: Any) -> Any:
+    """g (..., 1) of `spin_inverse_transposed`."""
+    q: Any = np.sum(phi * phi, axis=-1, keepdims=True)
+    (g,) = _geometric(_COTANGENT, q, 4.0 * np.pi**2)
+    return g
+
+
+def _geometric(coefficients: Array, q: Any, radius: float) -> Any:
+    """A power series in q that converges up to a radius, down to round-off for half of it."""
+    largest = np.abs(value_of(q)).max(initial=0.0) / radius
+    count = 4 + int(-40.0 / np.log(np.clip(largest, 1e-30, 0.5)))
+    return _horner(coefficients[None, :count], q)
 
 
 def relative_turn(frame: AnyArray, phi: AnyArray) -> AnyArray:
@@ -118,9 +137,7 @@ def relative_turn(frame: AnyArray, phi: AnyArray) -> AnyArray:
     (a, b), (c, d) = _quaternion(-frame), _quaternion(phi)
     v = a * d + c * b + cross(b, d)
     square: Any = np.sum(v * v, axis=-1, keepdims=True)
-    largest = np.abs(value_of(square)).max(initial=0.0)
-    count = 4 + int(-40.0 / np.log(np.clip(largest, 1e-30, 0.5)))  # terms down to round-off
-    (half,) = _horner(_ARCSINE[None, :count], square)
+    (half,) = _geometric(_ARCSINE, square, 1.0)
     turn: AnyArray = 2.0 * half * v
     return turn
 

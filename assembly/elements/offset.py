@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import SPATIAL, DofMap
-from assembly.elements.carried import CarriedFamily
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
 from assembly.elements.large_rotation import jacobian, moved_by, spin_transposed, turned_by
 from assembly.elements.passage import Beyond, Displaced, Passage
+from assembly.elements.placed import CarriedFamily
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index

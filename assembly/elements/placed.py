@@ -1,4 +1,5 @@
-"""A family of a part that is placed in a body: moved, rotated, and on the body's own DOFs.
+"""Families on DOFs of their own that follow linearly from the DOFs of a body; of a part that is
+placed in a body: moved, rotated, and on the body's own DOFs.
 
 With the part's origin at r and R from the part's axes to the body's, the part has the DOFs B u and
 the kinematics P c: ωₚ = Rᵀω, εₚ = Rᵀε, aₚ = Rᵀ(a_O + (ε̃ + ω̃ω̃) r) are linear in the body's twelve
@@ -8,16 +9,47 @@ coefficients c. Every matrix is BᵀXB, and a unit of the body is a combination 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.elements.carried import CarriedFamily
 from assembly.elements.family import ElementFamily
 from assembly.elements.moments import placed_moments
 from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
 from assembly.types import Array, Index
+
+
+class CarriedFamily(ElementFamily):
+    """A family `inner` with the body's DOFs brought to its own by B, (inner size, size)."""
+
+    inner: ElementFamily
+    B: sp.csr_matrix
+
+    def _carried(self, A: Any) -> sp.csr_matrix:
+        return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
+
+    def mass(self) -> sp.csr_matrix:
+        return self._carried(self.inner.mass())
+
+    def stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.stiffness())
+
+    def frame_stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.frame_stiffness())
+
+    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
+        return tuple(self._carried(A) for A in self.inner.gyroscopic())
+
+    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
+        return tuple(self._carried(A) for A in self.inner.centrifugal())
+
+    def damping(self) -> sp.csr_matrix:
+        return self._carried(self.inner.damping())
+
+    def external_damping(self) -> sp.csr_matrix:
+        return self._carried(self.inner.external_damping())
 
 
 class PlacedFamily(CarriedFamily):

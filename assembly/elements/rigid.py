@@ -21,6 +21,7 @@ from assembly.elements.moments import section_moments
 from assembly.elements.passage import Displaced
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor
+from assembly.kinematics import UNIT_COUNT
 from assembly.types import AnyArray, Array, Index
 
 
@@ -55,7 +56,7 @@ class RigidFamily(FiniteMotion):
         if unit is None:
             return self.zero()
         turn = np.zeros((len(self.points), 6, 6))
-        turn[:, 3:, 3:] = self.inertia.load_work(self.points, unit)
+        turn[:, 3:, 3:] = self.inertia.load_work(self.points, np.eye(UNIT_COUNT)[unit])
         return self.map.matrix(turn)
 
     @property

@@ -90,17 +90,18 @@ class SectionInertia:
         moment = -skew(self.eta) @ a - np.einsum("...a,kai->...ik", flat, _TORQUE)
         return np.concatenate([force, self.turning @ moment], axis=-2)
 
-    def load_work(self, X: Array, unit: int) -> Array:
-        """Hessian (..., 3, 3) on φ of minus the second-order work of one unit's inertia load.
+    def load_work(self, X: Array, coefficients: Array) -> Array:
+        """Hessian (..., 3, 3) on φ of minus the second-order work of the inertia load of a motion.
 
         With F = ∫ f sᵀ dm, f = −(A(X + s) + a): tr(F) I − ½(F + Fᵀ). See docs/theory.md,
         "Geometric stiffness is not optional".
         """
-        return np.asarray(sum(part._load_work(X, unit) for part in self.parts))
+        return np.asarray(sum(part._load_work(X, coefficients) for part in self.parts))
 
-    def _load_work(self, X: Array, unit: int) -> Array:
-        a = np.einsum("ij,...j->...i", _A[unit], X) + _A0[unit]
-        F = -(a[..., :, None] * self.eta[..., None, :] + _A[unit] @ self.J)
+    def _load_work(self, X: Array, coefficients: Array) -> Array:
+        A = np.tensordot(coefficients, _A, 1)
+        a = X @ A.T + coefficients @ _A0
+        F = -(a[..., :, None] * self.eta[..., None, :] + A @ self.J)
         trace = np.trace(F, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
         H = trace - 0.5 * (F + np.swapaxes(F, -1, -2))
         return np.asarray(self.turning @ H @ self.turning)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -98,79 +97,48 @@ class AppliedLoads:
             load.value(0.0)
             points.append(body_point(f"load on {load.body!r}", load.body, load.at, bodies))
         found = cls(loads, tuple(points), tuple(bodies.values()), planar)
-        for load, point, motion in zip(loads, points, found._motions, strict=True):
+        for load, point in zip(loads, points, strict=True):
             needs = load.follower or np.any(point.lever)
-            turns = np.diff(motion.indptr)[5] if planar else np.diff(motion.indptr)[3:].min()
-            if needs and not turns:
+            counts = np.diff(found._motion(point).indptr)
+            if needs and not (counts[5] if planar else counts[3:].min()):
                 raise MechanismError(
                     f"load on {load.body!r}: the node has no rotations to turn a force; use "
                     f"a set of several nodes"
                 )
         return found
 
-    @cached_property
+    def _motion(self, point: JointPoint) -> sp.csr_matrix:
+        """Displacement and rotation of a load's node or nodes, (6, DOFs of its body)."""
+        return point.forms(self.bodies[point.body], self.planar).motion
+
+    @property
     def _offsets(self) -> Index:
         return np.cumsum([0, *(body.size for body in self.bodies)])
 
-    @cached_property
-    def _motions(self) -> list[sp.csr_matrix]:
-        """Displacement and rotation of each load's node or nodes, (6, all DOFs)."""
-        out = []
-        for point in self.points:
-            body = self.bodies[point.body]
-            found = point.forms(body, self.planar).motion.tocoo()
-            place = (found.row, found.col + self._offsets[point.body])
-            out.append(sp.csr_matrix((found.data, place), shape=(6, self._offsets[-1])))
-        return out
-
-    @cached_property
+    @property
     def touched(self) -> Index:
         """DOFs in which loads have a stiffness."""
         stiff = [
-            motion.indices
-            for load, point, motion in zip(self.loads, self.points, self._motions, strict=True)
+            self._motion(point).indices + self._offsets[point.body]
+            for load, point in zip(self.loads, self.points, strict=True)
             if load.follower or np.any(point.lever)
         ]
-        return np.asarray(
-            np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *stiff])).astype(np.intp)
-        )
-
-    @cached_property
-    def _unit_loads(self) -> list[Array]:
-        """For each load, the nodal loads (all DOFs, 3) of unit forces in body axes."""
-        out = []
-        for point, motion in zip(self.points, self._motions, strict=True):
-            wrench = np.concatenate([np.eye(3), skew(point.lever)])
-            out.append(np.asarray(motion.T @ wrench))
-        return out
+        whole = np.concatenate([np.zeros(0, dtype=np.intp), *stiff])
+        return np.asarray(np.unique(whole), dtype=np.intp)
 
     def ties(self, body: int) -> Array:
         """Nodal loads (DOFs of the body, 6 a load) of forces and moments at the loaded nodes."""
-        span = slice(self._offsets[body], self._offsets[body + 1])
-        mine = [
-            motion[:, span].toarray().T
-            for motion, point in zip(self._motions, self.points, strict=True)
-            if point.body == body
-        ]
-        return np.concatenate([np.zeros((span.stop - span.start, 0)), *mine], axis=1)
+        mine = [self._motion(point).toarray().T for point in self.points if point.body == body]
+        return np.concatenate([np.zeros((self.bodies[body].size, 0)), *mine], axis=1)
 
     def unit_loads(self, body: int) -> Array:
         """Nodal loads (DOFs of the body, 3 a load) of the unit forces on one body."""
-        return self._units_of[body]
-
-    @cached_property
-    def _units_of(self) -> list[Array]:
-        return [self._find_units(body) for body in range(len(self.bodies))]
-
-    def _find_units(self, body: int) -> Array:
-        span = slice(self._offsets[body], self._offsets[body + 1])
         mine = [
-            unit[span]
-            for unit, point in zip(self._unit_loads, self.points, strict=True)
+            np.asarray(self._motion(point).T @ np.concatenate([np.eye(3), skew(point.lever)]))
+            for point in self.points
             if point.body == body
         ]
-        empty = np.zeros((self._offsets[body + 1] - self._offsets[body], 0))
-        return np.concatenate([empty, *mine], axis=1)
+        return np.concatenate([np.zeros((self.bodies[body].size, 0)), *mine], axis=1)
 
     def forces(self, state: RigidState) -> Array:
         """Forces (..., loads, 3) at an instant or at several, in body axes."""
@@ -189,20 +157,16 @@ class AppliedLoads:
         mine = [k for k, point in enumerate(self.points) if point.body == body]
         return np.asarray(forces[..., mine, :].reshape(*forces.shape[:-2], -1))
 
-    def nodal(self, forces: Array, body: int) -> Array:
-        """Nodal loads of the forces on one body, over its DOFs, (..., DOFs)."""
-        return np.asarray(self.on_body(forces, body) @ self._units_of[body].T)
-
     def stiffness(self, forces: Array, touched: Index) -> Array:
         """Stiffness of the loads over the constrained DOFs of the mechanism, (..., J, J)."""
         out = np.zeros((*forces.shape[:-2], len(touched), len(touched)))
-        for k, (load, point, motion) in enumerate(
-            zip(self.loads, self.points, self._motions, strict=True)
-        ):
+        for k, (load, point) in enumerate(zip(self.loads, self.points, strict=True)):
             local = force_stiffness(forces[..., k, :], point.lever, load.follower)
             if np.any(local):
-                seen = motion[:, touched].toarray()
-                out += seen.T @ local @ seen
+                motion, own = self._motion(point), touched - self._offsets[point.body]
+                inside = np.flatnonzero((own >= 0) & (own < motion.shape[1]))
+                seen = motion[:, own[inside]].toarray()
+                out[..., inside[:, None], inside] += seen.T @ local @ seen
         return out
 
 

@@ -25,6 +25,7 @@ from assembly.elements.large_rotation import rotation, spin_matrix, spin_rate_tr
 from assembly.elements.taylor import Taylor, matrix_product
 from assembly.errors import ConvergenceError
 from assembly.kinematics import skew
+from assembly.magnitudes import EQUAL
 from assembly.types import Array, Index
 
 TURN = np.pi  # rad: the largest rotation vector of a node
@@ -50,6 +51,17 @@ class Carried:
         wrench (6,): its derivative by the motion of the frame.
         """
         return np.asarray(np.tensordot(wrench[3:], self.bend(), 1))
+
+
+def at_rest(nodes: Array, planar: bool) -> Carried:
+    """The frame of a node or a set (k, 3) that has not moved; of nodes on one line without a
+    rotation."""
+    if len(nodes) == 1:
+        return by_nodes(np.zeros((3, 1, 6)))[0]
+    arms = nodes - nodes.mean(axis=0)
+    sizes = np.linalg.svd(arms[:, : 2 if planar else 3], compute_uv=False) ** 2
+    turns = bool(sizes[0] > 0.0 and (planar or sizes[1] > EQUAL * sizes.sum()))
+    return by_set(np.zeros((3, *arms.shape)), arms, planar, turns)
 
 
 def still() -> Carried:
@@ -120,7 +132,7 @@ def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
     x = path - mean.data[:, None]
     x[0] += arms
     F = Taylor(np.einsum("jni,na->jia", x, arms))
-    E = _polar(F, planar)
+    E = _polar(F, planar) if np.any(path) else Taylor.constant(np.eye(3))
     S = matrix_product(E.transposed, F)
     P = _inverse(_traced(S), planar)
     wide = skew(arms)

@@ -19,11 +19,16 @@ from numpy.typing import ArrayLike
 from assembly.arguments import as_number, as_numbers
 from assembly.errors import MechanismError, SingularPositionError
 from assembly.linalg.mirror import ROUND_OFF
-from assembly.mechanisms.closure_equations import ClosureEquations
-from assembly.mechanisms.first_assembly import STRIDE, assembled, check_rank
-from assembly.mechanisms.jacobian import Jacobian
+from assembly.mechanisms.closure_equations import STRIDE, ClosureEquations, assembled, check_rank
 from assembly.mechanisms.joint_rows import Evaluated, JointRows
-from assembly.mechanisms.rigid_state import Pose, RigidState, between, moving_frames, resting_frames
+from assembly.mechanisms.rigid_state import (
+    Jacobian,
+    Pose,
+    RigidState,
+    between,
+    moving_frames,
+    resting_frames,
+)
 from assembly.types import Array, Index, Mask
 
 NEWTON_STEPS = 12

@@ -26,7 +26,7 @@ from assembly.types import Array, Index, Mask
 RATE_STEP = 1e-5  # s, or of the time: step of the central difference of a stiffness over time
 
 OverTime = Callable[[Array], Array]
-Group = tuple[Index, OverTime, OverTime]  # rows, and their stiffness and damping over time
+Spring = tuple[Index, OverTime, OverTime]  # rows, and their stiffness and damping over time
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class Compliance:
     """Elastic drives and bushings of a mechanism, on its rows: conditions, then deflections.
 
     drives: drivers and their rows. count: number of conditions. mean_rows: for each bushing, the
-    conditions that keep its mean deflection at zero; none where joints determine it.
+    conditions that keep its mean deflection at zero; none where joints determine it. carried
+    (rows,): whose steady force a spring transmits, so that they deflect under it. beside (rows,):
+    of bushings beside joints.
     """
 
     def __init__(
@@ -54,37 +56,27 @@ class Compliance:
         count: int,
     ) -> None:
         self.deflections, self.count = deflections, count
-        self._drives = [(row, d) for row, d in drives if d.gives or d.damping != 0.0]
         self.bushings, self._mean_rows = bushings, mean_rows
         self.size = count + (0 if deflections is None else len(deflections))
-        self._drive_groups: list[Group] = [
-            (
-                np.array([row]),
-                _over_time(drive.stiffness_at, callable(drive.stiffness)),
-                _over_time(drive.damping_at, callable(drive.damping)),
-            )
-            for row, drive in self._drives
-        ]
-        self._bushing_groups: list[Group] = []
-        for number, bushing in enumerate(bushings):
+        self._drives = [(row, d) for row, d in drives if d.gives or d.damping != 0.0]
+        self.carried, self.beside = np.zeros((2, self.size), dtype=bool)
+        self._preload = np.zeros(self.size)
+        self._springs = [_spring(np.array([row]), drive) for row, drive in self._drives]
+        for row, drive in self._drives:
+            self.carried[row] = drive.carries
+        for number, (bushing, mean) in enumerate(zip(bushings, mean_rows, strict=True)):
             rows = self.rows(number)
-            stiffness = partial(bushing.stiffness_at, size=len(rows))
-            damping = partial(bushing.damping_at, size=len(rows))
-            self._bushing_groups.append(
-                (
-                    rows,
-                    _over_time(stiffness, callable(bushing.stiffness)),
-                    _over_time(damping, callable(bushing.damping)),
-                )
-            )
+            self._springs.append(_spring(rows, bushing, size=len(rows)))
+            self.beside[rows] = len(mean) == 0
+            self.carried[rows] = bushing.carries(len(rows)) | self.beside[rows]
+            self._preload[rows] = bushing.preload_of(len(rows))
 
     @property
     def varies(self) -> bool:
         """Whether a stiffness or damping is a function of time."""
-        drives = [callable(d.stiffness) or callable(d.damping) for _, d in self._drives]
-        return any(drives) or any(
-            callable(b.stiffness) or callable(b.damping) for b in self.bushings
-        )
+        parts: list[Driver | Bushing] = [drive for _, drive in self._drives]
+        parts += self.bushings
+        return any(callable(part.stiffness) or callable(part.damping) for part in parts)
 
     def read(self, translation: Mask) -> Mask:
         """Which of the 12 entries of the gradient of each deflection count, (rows, 12).
@@ -105,7 +97,7 @@ class Compliance:
     @property
     def is_empty(self) -> bool:
         """Whether there is neither an elastic drive, nor a damper, nor a bushing."""
-        return not self._drives and not self.bushings
+        return not self._springs
 
     def rows(self, number: int) -> Index:
         """The rows of a bushing's deflection."""
@@ -113,71 +105,45 @@ class Compliance:
         size = self.deflections.size
         return self.count + number * size + np.arange(size)
 
-    def carried(self) -> Mask:
-        """Rows (rows,) whose steady force a spring transmits, so that they deflect under it."""
-        out = np.zeros(self.size, dtype=bool)
-        for row, drive in self._drives:
-            out[row] = drive.carries
-        for number, bushing in enumerate(self.bushings):
-            rows = self.rows(number)
-            held_at_mean = len(self._mean_rows[number]) > 0
-            out[rows] = bushing.carries(len(rows)) if held_at_mean else True
-        return out
-
     def steady(self, t: ArrayLike, at: Deflected | None) -> Array:
         """Forces (..., rows) at zero elastic deflection, at times t (...), s.
 
         They are those of dampers, of preloads, and of bushings that the joints' motion deflects.
         """
-        times = np.asarray(t, dtype=float)
-        out = np.zeros((*times.shape, self.size))
-        for (row, drive), (_, _, damping) in zip(self._drives, self._drive_groups, strict=True):
-            rate = _over_time(drive.rate_at, varies=True)(times)
-            out[..., row] = (damping(times) * rate)[..., 0, 0]
-        for bushing, (rows, S, c) in zip(self.bushings, self._bushing_groups, strict=True):
-            assert at is not None
-            own = rows - self.count
-            forces = S(times) @ at.x[..., own, None] + c(times) @ at.rate[..., own, None]
-            out[..., rows] = forces[..., 0] + bushing.preload_of(len(rows))
-        return out
+        x, rate = np.zeros((2, *np.shape(t), self.size))
+        if at is not None:
+            x[..., self.count :], rate[..., self.count :] = at.x, at.rate
+        return self.forces(t, x, rate)
 
-    def beside_joints(self, times: Array, x: Array) -> Array:
-        """Forces (P, rows) of the springs of bushings beside joints, at further deflections x."""
-        out = np.zeros(x.shape)
-        pairs = zip(self._mean_rows, self._bushing_groups, strict=True)
-        for rows, stiffness in ((rows, S) for mean, (rows, S, _) in pairs if not len(mean)):
-            out[..., rows] = (stiffness(times) @ x[..., rows, None])[..., 0]
-        return out
+    def forces(self, t: ArrayLike, x: Array, rate: Array) -> Array:
+        """Forces (..., rows) of springs, dampers and preloads at times t (...), s.
 
-    def forces(self, t: float, x: Array, rate: Array) -> Array:
-        """Forces (rows,) of springs, dampers and preloads at time t, s.
-
-        x, rate (rows,): elastic deflections of drives beyond their laws, whole deflections of
+        x, rate (..., rows): elastic deflections of drives beyond their laws, whole deflections of
         bushings, and their rates.
         """
-        out, at = np.zeros(self.size), np.asarray(t, dtype=float)
-        for (row, drive), (_, S, c) in zip(self._drives, self._drive_groups, strict=True):
-            total = drive.rate_at(float(t)) + rate[row]
-            out[row] = S(at)[0, 0] * x[row] + c(at)[0, 0] * total
-        for bushing, (rows, S, c) in zip(self.bushings, self._bushing_groups, strict=True):
-            out[rows] = S(at) @ x[rows] + c(at) @ rate[rows] + bushing.preload_of(len(rows))
+        total = rate + self._driven(t)
+        out = self.elastic(t, x) + self._preload
+        for rows, _, c in self._springs:
+            out[..., rows] += _product(c, t, total[..., rows])
         return out
 
-    def springs(self, t: float, x: Array) -> Array:
-        """Forces (rows,) of the springs of drives alone at time t, s."""
-        out, at = np.zeros(self.size), np.asarray(t, dtype=float)
-        for (row, _), (_, S, _) in zip(self._drives, self._drive_groups, strict=True):
-            out[row] = S(at)[0, 0] * x[row]
+    def elastic(self, t: ArrayLike, x: Array) -> Array:
+        """Forces S x (..., rows) of the springs alone at times t (...), s."""
+        out = np.zeros(x.shape)
+        for rows, S, _ in self._springs:
+            out[..., rows] = _product(S, t, x[..., rows])
+        return out
+
+    def _driven(self, t: ArrayLike) -> Array:
+        """Rates (..., rows) of the drives' laws."""
+        out = np.zeros((*np.shape(t), self.size))
+        for row, drive in self._drives:
+            out[..., row] = _sampled(drive.rate_at, np.asarray(t, dtype=float))[..., 0, 0]
         return out
 
     def energy(self, t: float, x: Array) -> float:
         """½ xᵀS x of all springs and the work of preloads on deflections x (rows,), J."""
-        at = np.asarray(t, dtype=float)
-        groups = (*self._drive_groups, *self._bushing_groups)
-        stored = [0.5 * x[rows] @ S(at) @ x[rows] for rows, S, _ in groups]
-        preloads = zip(self.bushings, self._bushing_groups, strict=True)
-        stored += [b.preload_of(len(rows)) @ x[rows] for b, (rows, _, _) in preloads]
-        return float(sum(stored))
+        return float((0.5 * self.elastic(t, x) + self._preload) @ x)
 
     def parametric_power(self, t: float, x: Array) -> float:
         """½ xᵀ(dS/dt) x of springs whose stiffness is a function of time, W."""
@@ -189,12 +155,8 @@ class Compliance:
 
     def dissipation(self, t: float, rate: Array) -> float:
         """What the dampers of drives and bushings take at rates (rows,) of deflections, W."""
-        at, taken = np.asarray(t, dtype=float), []
-        for (row, drive), (_, _, c) in zip(self._drives, self._drive_groups, strict=True):
-            taken.append(c(at)[0, 0] * (drive.rate_at(float(t)) + rate[row]) ** 2)
-        for rows, _, c in self._bushing_groups:
-            taken.append(rate[rows] @ c(at) @ rate[rows])
-        return float(sum(taken))
+        total = rate + self._driven(t)
+        return float(sum(total[rows] @ _product(c, t, total[rows]) for rows, _, c in self._springs))
 
     def total(self, multipliers: Array, steady: Array, wrench: Array) -> Array:
         """Force (..., rows) of every row.
@@ -220,7 +182,7 @@ class Compliance:
         """The matrices at times (P,), s; gradient (≥ 2, P, rows, J) with its first rate."""
         G, dG = gradient[:2]
         K, D, transport = np.zeros((3, *G.shape[:-2], G.shape[-1], G.shape[-1]))
-        for rows, S, c in (*self._drive_groups, *self._bushing_groups):
+        for rows, S, c in self._springs:
             g, rate, stiffness, damping = G[..., rows, :], dG[..., rows, :], S(times), c(times)
             gt = g.swapaxes(-1, -2)
             K += gt @ stiffness @ g
@@ -229,14 +191,28 @@ class Compliance:
         return ElasticTerms(K, D, transport)
 
 
-def _over_time(value: Callable[[float], ArrayLike], varies: bool) -> OverTime:
-    """A matrix as a function of times (...): (..., r, r), evaluated once where it is constant."""
-    if not varies:
-        constant = np.atleast_2d(np.asarray(value(0.0), dtype=float))
-        return lambda times: np.broadcast_to(constant, (*times.shape, *constant.shape))
+def _spring(rows: Index, part: Driver | Bushing, **size: int) -> Spring:
+    """Stiffness and damping (..., r, r) over times (...); constant ones are evaluated once."""
 
-    def sampled(times: Array) -> Array:
-        values = np.array([np.atleast_2d(value(float(t))) for t in times.ravel()])
-        return np.asarray(values.reshape((*times.shape, *values.shape[1:])))
+    def over_time(value: Callable[..., ArrayLike], varies: bool) -> OverTime:
+        given = partial(value, **size)
+        if varies:
+            return partial(_sampled, given)
+        constant = np.atleast_2d(np.asarray(given(0.0), dtype=float))
+        return lambda times: np.broadcast_to(constant, (*np.shape(times), *constant.shape))
 
-    return sampled
+    return (
+        rows,
+        over_time(part.stiffness_at, callable(part.stiffness)),
+        over_time(part.damping_at, callable(part.damping)),
+    )
+
+
+def _sampled(value: Callable[[float], ArrayLike], times: Array) -> Array:
+    """A matrix over times (...), (..., r, r)."""
+    values = np.array([np.atleast_2d(value(float(t))) for t in np.ravel(times)])
+    return np.asarray(values.reshape((*np.shape(times), *values.shape[1:])))
+
+
+def _product(matrix: OverTime, t: ArrayLike, x: Array) -> Array:
+    return np.asarray((matrix(np.asarray(t, dtype=float)) @ x[..., None])[..., 0])

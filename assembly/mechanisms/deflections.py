@@ -20,16 +20,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from assembly.elements.large_rotation import (
+    jacobian,
+    spin_inverse_matrix,
+    spin_inverse_transposed,
+)
+from assembly.elements.taylor import Taylor, matrix_product
 from assembly.errors import MechanismError
 from assembly.kinematics import skew
 from assembly.mechanisms.bushings import Bushing
-from assembly.mechanisms.conditions import Condition
-from assembly.mechanisms.joint_axes import triads
+from assembly.mechanisms.conditions import Condition, triads
 from assembly.mechanisms.joint_rows import Evaluated, Frames, JointRows
 from assembly.types import Array, Index
 
-SMALL = 0.25  # rad below which c and its derivative come from their series
-SERIES = np.array([1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000])
 HALF_TURN = 3.0  # rad: a bushing with rotational stiffness must turn less
 
 
@@ -94,15 +97,14 @@ class Deflections:
     def evaluate(self, frames: Frames, t: ArrayLike) -> Deflected:
         """All deflections of moving frames at times t (...); MechanismError beyond half a turn."""
         e = self.translation.evaluate(frames, t)
-        R, dR = e.relative.data[:2, ..., :: self.moves, :, :]
-        turned = (R @ self._N.swapaxes(-1, -2)).reshape(-1, 3, 3)
-        phi = Rotation.from_matrix(turned).as_rotvec().reshape(R.shape[:-1])
+        R = Taylor(e.relative.data[:, ..., :: self.moves, :, :])
+        turned = (R.value @ self._N.swapaxes(-1, -2)).reshape(-1, 3, 3)
+        phi = Rotation.from_matrix(turned).as_rotvec().reshape(R.value.shape[:-1])
         self._check(phi, t)
-        spin = dR @ R.swapaxes(-1, -2)
+        spin = R.rate @ R.value.swapaxes(-1, -2)
         omega = np.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], axis=-1)
-        A = inverse_jacobian(phi)
-        dphi = (A @ omega[..., None])[..., 0]
-        dA = derivative(phi, dphi)
+        dphi = spin_inverse_transposed(phi, omega)
+        A = spin_inverse_matrix(Taylor.of(phi, dphi, 0.0 * phi)).transposed
         moving, leading = self._moving.ravel(), phi.shape[:-2]
         x = np.zeros((2, *leading, len(self)))
         x[..., moving] = e.value.data[:2]
@@ -111,18 +113,17 @@ class Deflections:
         gradient = np.zeros((2, *leading, len(self), 12))
         gradient[..., moving, :] = self.translation.node_gradient(e).data[:2]
         turning = np.zeros((2, *phi.shape, 12))
-        turning[0, ..., 3:6], turning[1, ..., 3:6] = -A, -dA
-        turning[0, ..., 9:], turning[1, ..., 9:] = A @ R, dA @ R + A @ dR
+        turning[..., 3:6], turning[..., 9:] = -A.data[:2], matrix_product(A, R).data[:2]
         gradient[..., self._turning, :] = turning[..., self.turns, :]
         rigid = gradient[0].copy()
         rigid[..., moving, :] = self.translation.rigid_gradient(e).value
-        return Deflected(x[0], x[1], gradient, rigid, e, phi, R)
+        return Deflected(x[0], x[1], gradient, rigid, e, phi, R.value)
 
     def hessian(self, at: Deflected) -> Array:
         """∂²x by the displacement and rotation vectors of the two points, (..., rows, 12, 12)."""
-        A, R = inverse_jacobian(at.phi), at.R
-        change = np.stack([derivative(at.phi, e) for e in np.eye(3)], axis=-3)
-        twice = np.einsum("...lkj,...li->...kij", change, A)
+        A, R = spin_inverse_matrix(at.phi).swapaxes(-1, -2), at.R
+        change = jacobian(spin_inverse_matrix, at.phi)
+        twice = np.einsum("...jkl,...li->...kij", change, A)
         twice = 0.5 * (twice + twice.swapaxes(-1, -2))
         turned = twice @ R[..., None, :, :]
         H = np.zeros((*at.phi.shape, 12, 12))
@@ -146,33 +147,3 @@ class Deflections:
                     f"t = {np.asarray(t)[tuple(when)]:.6g} s: one with rotational stiffness takes "
                     "less than half a turn; use the stiffness and damping of a driver"
                 )
-
-
-def inverse_jacobian(phi: Array) -> Array:
-    """A (..., 3, 3) with φ̇ = A ω, ω the angular velocity in the axes before the rotation φ."""
-    wide, (c, _) = skew(phi), _factors(phi)
-    return np.asarray(np.eye(3) - 0.5 * wide + c[..., None, None] * wide @ wide)
-
-
-def derivative(phi: Array, along: Array) -> Array:
-    """A′[η] (..., 3, 3): the derivative of A at φ along η."""
-    wide, other, (c, e) = skew(phi), skew(np.broadcast_to(along, phi.shape)), _factors(phi)
-    growth = e * np.einsum("...i,...i->...", phi, np.broadcast_to(along, phi.shape))
-    mixed = other @ wide + wide @ other
-    return np.asarray(
-        -0.5 * other + growth[..., None, None] * wide @ wide + c[..., None, None] * mixed
-    )
-
-
-def _factors(phi: Array) -> tuple[Array, Array]:
-    """c and (dc/dθ)/θ of rotation vectors (..., 3)."""
-    angle = np.linalg.norm(phi, axis=-1)
-    small = angle < SMALL
-    s, a = angle**2, np.where(small, 1.0, angle)
-    cot = 1.0 / np.tan(0.5 * a)
-    powers = s[..., None] ** np.arange(6)
-    # Bernoulli numbers |B₂ₖ|/(2k)! of ½θ cot ½θ.
-    c = np.where(small, powers @ SERIES, (1.0 - 0.5 * a * cot) / a**2)
-    slope = -2.0 / a**3 + cot / (2.0 * a**2) + (1.0 + cot**2) / (4.0 * a)
-    e = np.where(small, powers[..., :5] @ (2.0 * np.arange(1, 6) * SERIES[1:]), slope / a)
-    return c, e

@@ -83,18 +83,14 @@ class DeformedJoints:
     @cached_property
     def _dofs(self) -> list[tuple[Index, Index]]:
         """For each point the numbers, among all, of the DOFs of its nodes, and their places."""
+        none, bodies = np.zeros(0, dtype=np.intp), list(self.topology.bodies.values())
         out = []
-        bodies = list(self.topology.bodies.values())
         for point in self._points:
             if point.body == len(bodies):
-                out.append((np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)))
+                out.append((none, none))
                 continue
-            numbers, count = bodies[point.body].dofs.numbers, 3 if len(point.nodes) > 1 else 6
-            pairs = [(node, c) for node in point.nodes.tolist() for c in range(count)]
-            places = np.flatnonzero([pair in numbers for pair in pairs])
-            first = self.topology.offsets[point.body]
-            own = np.array([numbers[pairs[place]] for place in places.tolist()], dtype=np.intp)
-            out.append((first + own, places))
+            numbers, places = point.dofs(bodies[point.body])
+            out.append((self.topology.offsets[point.body] + numbers, places))
         return out
 
     @cached_property
@@ -212,16 +208,14 @@ class DeformedJoints:
         if at.deflected is not None:
             assert self.deflections is not None
             hessian = np.concatenate([hessian, self.deflections.hessian(at.deflected)])
-        out = topology.on_pairs(factors, hessian)
+        bent = {
+            number: (slots, at.carried[number].bend()[:, places[:, None], places])
+            for number, (_, components, slots, places) in enumerate(self._slots)
+            if np.any(components >= 3)
+            and not (topology.planar and len(topology.points[number].nodes) == 1)
+        }
         seen = self._seen(at.carried)[0]
-        out = seen.T @ out @ seen
-        wrench = factors @ topology.on_units(at.wrench)
-        for number, (units, components, slots, places) in enumerate(self._slots):
-            turning = np.zeros(6)
-            turning[components] = wrench[units]
-            if np.any(turning[3:]):
-                own = at.carried[number].curvature(turning)[np.ix_(places, places)]
-                out[np.ix_(slots, slots)] += own
+        out = topology.curvature(factors, at.wrench, hessian, seen, bent)
         for row in self._angles.tolist():
             # x = asin(s): x″ ∇s ∇sᵀ, ∇s = ∇x/x′.
             h, s = at.slope.value[row], at.evaluated.value.value[row]

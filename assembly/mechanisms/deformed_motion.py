@@ -83,7 +83,7 @@ class DeformedMotion:
         self._loading = unit_coefficients(omega, epsilon, acceleration - share * weight)
         self._forces = share * now.forces
         # What drives without a spring that could carry its force acts as a load.
-        free = ~compliance.carried()
+        free = ~compliance.carried
         free[: len(elastic.held)] &= ~elastic.held
         self._motors = share * np.where(free, now.multipliers - now.steady, 0.0)
         self._motors[self.held] = 0.0
@@ -249,7 +249,7 @@ class DeformedState:
         count = len(m.joints.rows)
         moved[:count] = self.rows.slope.value * m.joints.rows.drift(self.rows.evaluated, t)
         held = np.isin(np.arange(len(x)), m.held)
-        forces = np.where(held, self.multipliers, compliance.springs(t, x))
+        forces = np.where(held, self.multipliers, compliance.elastic(t, x))
         driven = forces[:count] @ moved[:count] + m._motors @ (moved - rate)
         driven += compliance.parametric_power(t, x)
         dampers = self.bodies.damping_power - compliance.dissipation(t, rate)

@@ -1,8 +1,11 @@
-"""Independent DOFs of a mechanism: which remain, and where the values of matrices go."""
+"""Independent DOFs of a mechanism: which remain, and the named matrices over them at several
+instants, as values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,12 +14,11 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError
-from assembly.mechanisms.joint_assembly import BodyStack, ReducedPattern
-from assembly.mechanisms.reactions import Instant
-from assembly.mechanisms.rigid_mechanism import RigidMechanism
+from assembly.mechanisms.joint_assembly import K_D, K_G, BodyStack, D, K, ReducedPattern
+from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.topology import Topology
 from assembly.mechanisms.transformation import Partition, choose_partition
-from assembly.types import Index, Mask
+from assembly.types import Array, Index, Mask
 
 SAMPLES = 32  # instants at which the choice of slaves is tried
 PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
@@ -35,15 +37,15 @@ class ElasticReduction:
 
     @classmethod
     def chosen(
-        cls, rigid: RigidMechanism, held: Mask, preferred: Mapping[str, str]
+        cls, dynamics: InverseDynamics, held: Mask, preferred: Mapping[str, str]
     ) -> ElasticReduction:
         """With a partition that is well conditioned along the motion.
 
         preferred: for some joints, the body whose DOFs remain. MechanismError where they cannot.
         """
-        topology = rigid.topology
-        times = rigid.closure.sample_times(SAMPLES)
-        gradients = rigid.dynamics.at(rigid.closure.states(np.array(times))).gradient.value
+        topology, closure = dynamics.topology, dynamics.closure
+        times = np.array(closure.sample_times(SAMPLES))
+        gradients = dynamics.at(closure.states(times)).gradient.value
         read = np.abs(gradients).max(axis=0) > 1e-9 * topology.length
         weight = topology.preference(preferred, read)
         partition = choose_partition(gradients[:, np.flatnonzero(held)], weight)
@@ -129,7 +131,76 @@ def frame_stiffness(topology: Topology) -> tuple[sp.csr_matrix, ...]:
     """The bodies' springs to their frames, each over the DOFs of all bodies."""
     size, out = int(topology.offsets[-1]), []
     for body, first in zip(topology.bodies.values(), topology.offsets[:-1], strict=True):
-        for K in (K.tocoo() for K in body.frame_stiffness):
-            entries = (K.data, (K.row + first, K.col + first))
+        for A in (A.tocoo() for A in body.frame_stiffness):
+            entries = (A.data, (A.row + first, A.col + first))
             out.append(sp.csr_matrix(entries, shape=(size, size)))
     return tuple(out)
+
+
+@dataclass(frozen=True)
+class ReducedParts:
+    """The named matrices at P instants.
+
+    parts: values (P, entries) on the pattern of the independent DOFs. values (8, P, all entries):
+    of all bodies. joints: what joints add over the constrained DOFs, (P, J, J). loads: multiples
+    (P, k) of the unit loads of joints and forces on each body.
+    """
+
+    parts: dict[str, Array]
+    values: Array
+    joints: dict[int, Array]
+    loads: list[Array]
+
+
+def reduced_parts(
+    dynamics: InverseDynamics,
+    elastic: ElasticReduction,
+    now: Instant,
+    T: Taylor,
+    transport: bool,
+    stressed: bool,
+    deflected: bool = False,
+) -> ReducedParts:
+    """The matrices of the undeflected mechanism.
+
+    T: over the constrained DOFs. transport: with the terms of its rates. stressed: with K_G.
+    deflected: on the pattern that has room for what deflections change.
+    """
+    topology, lam = dynamics.topology, now.multipliers
+    stacks, pattern = elastic.pattern(stressed, deflected)
+    reactions = -(lam[:, None] @ topology.on_units(now.wrench))[:, 0]
+    loads = [
+        np.concatenate([reactions[:, own], topology.applied.on_body(now.forces, i)], axis=1)
+        for i, own in enumerate(topology.own)
+    ]
+    values = np.concatenate(
+        [
+            stack.parts(now.state.twist[:, i], now.coefficients[:, i], now.loading[:, i], loads[i])
+            for i, stack in enumerate(stacks)
+        ],
+        axis=2,
+    )
+    joints = joint_terms(dynamics, now, transport, stressed)
+    return ReducedParts(pattern.reduce(values, T, joints), values, joints, loads)
+
+
+def joint_terms(
+    dynamics: InverseDynamics, now: Instant, transport: bool, stressed: bool
+) -> dict[int, Array]:
+    """Terms (P, J, J) of named matrices over the constrained DOFs at P instants.
+
+    transport: with those of rates of gradients. stressed: with those of forces.
+    """
+    topology, out = dynamics.topology, {}
+    if not topology.compliance.is_empty:
+        springs = topology.compliance.terms(now.state.t, now.gradient.data)
+        out = {K: springs.stiffness, D: springs.damping}
+        if transport:
+            out[K_D] = springs.transport
+    if stressed:
+        on_loads = topology.applied.stiffness(now.forces, topology.touched)
+        turning = topology.curvature(now.multipliers, now.wrench, dynamics.hessian(now))
+        out[K_G] = turning + 0.5 * (on_loads + on_loads.swapaxes(-1, -2))
+        # The part of a follower's stiffness without a potential is circulatory.
+        out[K_D] = out.get(K_D, 0.0) + 0.5 * (on_loads - on_loads.swapaxes(-1, -2))
+    return out

@@ -25,10 +25,9 @@ from assembly.bodies.first_order import DEPENDENT, RITZ_MODES, judge, left_out
 from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
-from assembly.mechanisms.elastic_reduction import ElasticReduction
+from assembly.mechanisms.elastic_reduction import ElasticReduction, ReducedParts, reduced_parts
 from assembly.mechanisms.joint_assembly import CHANGED, D, K
 from assembly.mechanisms.reactions import Instant, InverseDynamics
-from assembly.mechanisms.reduced_parts import ReducedParts, reduced_parts
 from assembly.types import Array
 
 ROUNDS = 4  # of subspace iteration, from vectors at random
@@ -99,7 +98,7 @@ class FirstOrderDeflections:
     def _with_springs(self, now: Instant) -> Instant:
         """With the forces of bushings beside joints at their first-order deflections."""
         compliance = self.topology.compliance
-        forces = compliance.beside_joints(now.state.t, self._deflections(now))
+        forces = compliance.elastic(now.state.t, self._deflections(now)) * compliance.beside
         if not np.any(forces):
             return now
         return self.dynamics.with_steady(now, now.steady + forces)

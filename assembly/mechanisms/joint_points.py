@@ -1,16 +1,12 @@
 """Attachment of joints to bodies: a node, a point of a rigid body, or a set of nodes.
 
 A set of nodes moves with its mean displacement and its best-fit rotation (a distributed coupling,
-which stiffens nothing). With arms X from the set's centre, S = Σ X Xᵀ and Θ = tr(S) I − S, the
-rotation vector of the polar decomposition of Σ (X + u) Xᵀ is to second order φ = φ₁ + φ₂,
-
-    Θ φ₁ = Σ X × u,    g·φ₂ = −½ φ₁ᵀ S h̃ φ₁ + Σ φ₁·(u × (X × h)),   h = Θ⁻¹ g.
+which stiffens nothing); `carriers` has both, and their second derivatives.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.errors import MechanismError
-from assembly.kinematics import skew
-from assembly.magnitudes import EQUAL, WRITTEN
+from assembly.magnitudes import WRITTEN
+from assembly.mechanisms.carriers import at_rest, restricted
 from assembly.mechanisms.joints import GROUND, Joint, Point
 from assembly.types import Array, Index
 
@@ -37,11 +33,19 @@ class JointPoint:
     point: Array
     lever: Array
 
+    def dofs(self, body: Body) -> tuple[Index, Index]:
+        """Numbers of the DOFs of its nodes, and their places among six a node, three of a set."""
+        count = 3 if len(self.nodes) > 1 else 6
+        pairs = [(node, c) for node in self.nodes.tolist() for c in range(count)]
+        numbers = np.array([body.dofs.numbers.get(pair, -1) for pair in pairs], dtype=np.intp)
+        places = np.flatnonzero(numbers >= 0)
+        return numbers[places], places
+
     def forms(self, body: Body, planar: bool) -> PointForms:
         """The motion of the point, of the body itself or of a reduced one; formed once a body."""
         key = self.nodes.tobytes(), planar
         if key not in body.attachments:
-            body.attachments[key] = PointForms(body, self.nodes, planar)
+            body.attachments[key] = PointForms(body, self, planar)
         found: PointForms = body.attachments[key]
         return found
 
@@ -52,85 +56,24 @@ class PointForms:
     motion (6, size): displacement and rotation; rows that the body cannot show are zero.
     """
 
-    def __init__(self, body: Body, nodes: Index, planar: bool) -> None:
-        self._body, self._nodes, self._planar = body, nodes, planar
-        self.motion = body.on_coordinates(self._nodal())
+    def __init__(self, body: Body, point: JointPoint, planar: bool) -> None:
+        self._numbers, places = point.dofs(body)
+        self._carrier = restricted(at_rest(body.dofs.coordinates[point.nodes], planar), places)
+        entries = np.ones(len(places)), (np.arange(len(places)), self._numbers)
+        self._nodal = sp.csr_matrix(entries, shape=(len(places), len(body.dofs)))
+        self._forms = body.on_coordinates(self._nodal)
+        motion = sp.csr_matrix(self._carrier.W.value) @ self._nodal
+        self.motion = body.on_coordinates(sp.csr_matrix(motion))
 
     @property
-    def _fitted(self) -> FittedRotation:
-        return FittedRotation(self._body.dofs.coordinates[self._nodes], self._planar)
-
-    def _nodal(self) -> sp.csr_matrix:
-        """The forms by the DOFs of the nodes, (6, DOFs)."""
-        dofs, k = self._body.dofs, len(self._nodes)
-        numbers = dofs.numbers
-        entries: list[tuple[int, int, float]] = []
-        for node in self._nodes.tolist():
-            for component in range(3 if k > 1 else 6):
-                if (node, component) in numbers:
-                    entries.append((component, numbers[node, component], 1.0 / k))
-        if k > 1:
-            turn = self._fitted.first
-            for i, node in enumerate(self._nodes.tolist()):
-                for axis, component in np.ndindex(3, 3):
-                    weight = turn[axis, 3 * i + component]
-                    if weight != 0.0 and (node, component) in numbers:
-                        entries.append((3 + axis, numbers[node, component], float(weight)))
-        rows, cols, weights = zip(*entries, strict=True) if entries else ((), (), ())
-        return sp.csr_matrix((weights, (rows, cols)), shape=(6, len(dofs)))
-
-    @cached_property
     def second(self) -> tuple[Index, Array]:
         """Of a set's best-fit rotation: coordinates (k,) of the body, and the second derivatives
         (3, k, k) of the three rotations by these."""
-        body = self._body
-        pairs = [(node, c) for node in self._nodes.tolist() for c in range(3)]
-        numbers = np.array([body.dofs.numbers.get(pair, -1) for pair in pairs])
-        there = np.flatnonzero(numbers >= 0)
-        fitted = self._fitted
-        second = np.stack([fitted.second(e)[np.ix_(there, there)] for e in np.eye(3)])
-        entries = (np.ones(len(there)), (np.arange(len(there)), numbers[there]))
-        nodal = sp.csr_matrix(entries, shape=(len(there), len(body.dofs)))
-        form, own = body.on_coordinates(nodal), numbers[there]
-        if form is not nodal:
-            dense = form.toarray()
-            own, second = np.arange(body.size), dense.T @ second @ dense
-        return own, second
-
-
-@dataclass(frozen=True)
-class FittedRotation:
-    """The best-fit rotation of nodes X (k, 3), about z only when planar."""
-
-    X: Array
-    planar: bool
-
-    @cached_property
-    def arms(self) -> Array:
-        return np.asarray(self.X - self.X.mean(axis=0))
-
-    @cached_property
-    def _inverse(self) -> Array:
-        """Θ⁻¹ (3, 3); zero where the nodes do not show the rotation (all on one line)."""
-        S = self.arms.T @ self.arms
-        theta = np.trace(S) * np.eye(3) - S
-        if self.planar:
-            return np.diag([0.0, 0.0, 1.0 / theta[2, 2] if theta[2, 2] > 0.0 else 0.0])
-        sizes = np.linalg.eigvalsh(theta)
-        return np.linalg.inv(theta) if sizes[0] > EQUAL * sizes[2] else np.zeros((3, 3))
-
-    @cached_property
-    def first(self) -> Array:
-        """φ₁ by the displacements, (3, 3k)."""
-        return self._inverse @ skew(self.arms).transpose(1, 0, 2).reshape(3, -1)
-
-    def second(self, g: Array) -> Array:
-        """The Hessian of g·φ by the displacements, (3k, 3k)."""
-        h = self._inverse @ g
-        twist = self.arms.T @ self.arms @ skew(h)
-        sweep = -skew(np.cross(self.arms, h)).transpose(1, 0, 2).reshape(3, -1)
-        mixed = self.first.T @ sweep
-        return np.asarray(mixed + mixed.T - 0.5 * self.first.T @ (twist + twist.T) @ self.first)
+        second = self._carrier.bend()
+        if self._forms is self._nodal:
+            return self._numbers, second
+        dense = self._forms.toarray()
+        return np.arange(self._forms.shape[1]), dense.T @ second @ dense
 
 
 def joint_points(joint: Joint, bodies: dict[str, Body]) -> tuple[JointPoint, JointPoint]:

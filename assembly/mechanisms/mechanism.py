@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_list, as_number, as_numbers, check_kind
 from assembly.bodies.body import Body, Prestress, check_prestress
+from assembly.bodies.made_from import in_words
 from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
@@ -25,12 +26,11 @@ from assembly.linalg.symmetric import ENTRIES
 from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
-from assembly.mechanisms.elastic_reduction import ElasticReduction, frame_stiffness
+from assembly.mechanisms.elastic_reduction import ElasticReduction, frame_stiffness, reduced_parts
 from assembly.mechanisms.first_order import FREE, first_order_parts
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joints import Joint
-from assembly.mechanisms.naming import deflections_by_name, described, parts_in_words
-from assembly.mechanisms.reduced_parts import reduced_parts
+from assembly.mechanisms.reactions import deflections_by_name
 from assembly.mechanisms.topology import Topology
 from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism
 from assembly.system.frozen import FrozenSystem
@@ -138,13 +138,14 @@ class Mechanism(TrimmedMechanism):
             tuple(as_list(loads, Load, "loads", "assembly.Load(…)", MechanismError)),
             tuple(as_list(bushings, Bushing, "bushings", "assembly.bushing(…)", MechanismError)),
         )
-        self.name, self._preferred = name, dict(coordinates or {})
-        topology.check_coordinates(self._preferred)
+        self.name, preferred = name, dict(coordinates or {})
+        topology.check_coordinates(preferred)
         super().__init__(
             topology,
             topology.initial_pose(dict(initial or {})),
             as_vector(gravity, "gravity"),
             topology.period if period is None else _positive(period),
+            preferred,
         )
 
     @property
@@ -336,10 +337,10 @@ class Mechanism(TrimmedMechanism):
     @property
     def made_from(self) -> str:
         """The parts of the mechanism, in one line."""
-        return parts_in_words(self.topology, self.gravity)
+        return _parts_in_words(self.topology, self.gravity)
 
     def __str__(self) -> str:
-        return described(self.name, self.topology)
+        return _described(self.name, self.topology)
 
 
 class MechanismSystem(FrozenSystem):
@@ -384,3 +385,24 @@ def _positive(period: float) -> float:
     if not (np.isfinite(period) and period > 0.0):
         raise MechanismError(f"period: must be a positive time in s, got {period!r}")
     return float(period)
+
+
+def _described(name: str, topology: Topology) -> str:
+    """The parts of a mechanism, a line each."""
+    count = int(topology.offsets[-1])
+    lines = [f"mechanism {name}: {len(topology.bodies)} bodies, {count} DOFs"]
+    lines += [f"  {body}: {b.size} DOFs" for body, b in topology.bodies.items()]
+    lines += [f"  joint {j.name}: {j.kind}, {' – '.join(j.bodies)}" for j in topology.joints]
+    for drive in topology.drivers:
+        kind = "elastic" if drive.gives else "held" if drive.held else "not held"
+        lines.append(f"  driver of {drive.joint}: {kind}")
+    lines += [f"  bushing {b.name}: {' – '.join(b.bodies)}" for b in topology.bushings]
+    return "\n".join(lines)
+
+
+def _parts_in_words(topology: Topology, gravity: Array) -> str:
+    """The parts of a mechanism with all their values, in one line."""
+    parts = dict(bodies=topology.bodies, joints=topology.joints, drivers=topology.drivers)
+    parts |= dict(bushings=topology.bushings, loads=topology.applied.loads, gravity=gravity)
+    words = [f"{key}={in_words(value)}" for key, value in parts.items()]
+    return f"Mechanism({', '.join(words)})"

@@ -1,4 +1,4 @@
-"""Checks of the parts of a mechanism before they are put together."""
+"""The parts of a mechanism: checks before they are put together, and their names in words."""
 
 from __future__ import annotations
 

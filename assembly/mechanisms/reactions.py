@@ -81,6 +81,33 @@ def joint_reactions(
     return out
 
 
+def drive_names(topology: Topology) -> list[str]:
+    """Names of the drives: the joint's, with the motion where a joint has two."""
+    joints = [driver.joint for driver in topology.drivers]
+    return [
+        driver.joint if joints.count(driver.joint) == 1 else f"{driver.joint} {driver.of}"
+        for driver in topology.drivers
+    ]
+
+
+def deflections_by_name(
+    topology: Topology, moved: Array, mean: Deflected | None
+) -> dict[str, Array]:
+    """Deflections of elastic drives and bushings.
+
+    moved (rows,): what the elastic DOFs add to every row; mean: the bushings' without these.
+    """
+    drives = zip(
+        drive_names(topology), topology.drivers, np.flatnonzero(topology.rows.driven), strict=True
+    )
+    out = {name: moved[k : k + 1] for name, drive, k in drives if drive.gives}
+    for number, bushing in enumerate(topology.bushings):
+        assert mean is not None
+        rows = topology.compliance.rows(number)
+        out[bushing.name] = mean.x[rows - len(topology.rows)] + moved[rows]
+    return out
+
+
 class InverseDynamics:
     """Loads on all bodies of a mechanism, and the reactions that balance them.
 
@@ -99,9 +126,7 @@ class InverseDynamics:
         self._dampers = [body.operators.damper_loads for body in topology.bodies.values()]
         dampers = zip(self._fields, self._dampers, strict=True)
         self._by_twist = np.array([fields.T @ loads for fields, loads in dampers])
-        self._by_force = [
-            fields.T @ topology.applied.unit_loads(i) for i, fields in enumerate(self._fields)
-        ]
+        self._applied = [topology.applied.unit_loads(i) for i in range(len(self._fields))]
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
@@ -154,8 +179,9 @@ class InverseDynamics:
         resultants = (self._by_motion @ loading[..., None])[..., 0]
         resultants += (self._by_twist @ state.twist[..., None])[..., 0]
         if forces.shape[-2]:
-            for i, units in enumerate(self._by_force):
-                resultants[..., i, :] += self.topology.applied.on_body(forces, i) @ units.T
+            for i, (fields, units) in enumerate(zip(self._fields, self._applied, strict=True)):
+                nodal = self.topology.applied.on_body(forces, i) @ units.T
+                resultants[..., i, :] += nodal @ fields
         if deflected is not None:
             pull = steady[..., len(self.closure.rows) :, None] * deflected.rigid
             first, second = self._ends
@@ -180,10 +206,10 @@ class InverseDynamics:
             for i, (units, dampers) in enumerate(zip(self._inertia, self._dampers, strict=True))
         ]
         if now.forces.shape[-2]:
-            applied = self.topology.applied
-            loads = [load + applied.nodal(now.forces, i) for i, load in enumerate(loads)]
+            on_body = self.topology.applied.on_body
+            loads = [x + on_body(now.forces, i) @ self._applied[i].T for i, x in enumerate(loads)]
         load = np.concatenate(loads, axis=-1)
-        acting = np.where(self.topology.compliance.carried(), now.steady, now.multipliers)
+        acting = np.where(self.topology.compliance.carried, now.steady, now.multipliers)
         acting[..., : len(held)] = np.where(held, 0.0, acting[..., : len(held)])
         load[..., self.topology.touched] -= (acting[..., None, :] @ now.gradient.value)[..., 0, :]
         return load

@@ -222,22 +222,30 @@ class Topology:
         """Gradients (..., rows, 12) over the constrained DOFs, (..., rows, J)."""
         return np.asarray(self.on_units(gradient) @ self.seen[:-1])
 
-    def gather_hessian(self, factors: Array, gradient: Array, hessian: Array) -> Array:
+    def curvature(
+        self,
+        factors: Array,
+        gradient: Array,
+        hessian: Array,
+        seen: Array | None = None,
+        fitted: Mapping[int, tuple[Index, Array]] | None = None,
+    ) -> Array:
         """Σ factor_k ∇²Φ_k over the constrained DOFs (..., J, J).
 
         factors (..., rows); gradient (..., rows, 12), hessian (..., rows, 12, 12): by the
-        displacements and rotation vectors of the points; rotations of node sets are not linear in
-        their DOFs, so the gradient matters too.
+        displacements and rotation vectors of the points; their rotations are not linear in the
+        DOFs, so the gradient matters too. seen, fitted: of the points where the bodies are
+        deformed; `self.seen` and `self.fitted` at rest.
         """
-        leading = factors.shape[:-1]
-        seen = self.seen[:-1]
+        seen = self.seen[:-1] if seen is None else seen
         out = seen.T @ self.on_pairs(factors, hessian) @ seen
         wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
-        for number, (slots, second) in self.fitted.items():
+        for number, (slots, second) in (self.fitted if fitted is None else fitted).items():
             mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
-            g = np.zeros((*leading, 3))
+            g = np.zeros((*factors.shape[:-1], 3))
             g[..., self.units[mine, 1] - 3] = wrench[..., mine]
-            out[..., slots[:, None], slots] += np.tensordot(g, second, 1)
+            if np.any(g):
+                out[..., slots[:, None], slots] += np.tensordot(g, second, 1)
         return np.asarray(out)
 
     def on_pairs(self, factors: Array, hessian: Array) -> Array:

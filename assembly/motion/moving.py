@@ -14,12 +14,13 @@ from assembly.bodies.body import Body, Prestress
 from assembly.bodies.in_motion import MovingBodies
 from assembly.bodies.made_from import in_words
 from assembly.bodies.nonlinear import equilibrium
-from assembly.bodies.turning_checks import check_rotation, check_support
 from assembly.errors import InputError, MotionError
 from assembly.kinematics import Kinematics
+from assembly.materials.plausibility import ask, check_speed
 from assembly.motion.deformed_body import DeformedBody, check_body
 from assembly.motion.motion import FunctionMotion, Motion, Steady, Turning
 from assembly.system.frozen import FrozenSystem
+from assembly.types import Array
 
 RECENT = 4  # times whose kinematics are kept
 
@@ -211,3 +212,38 @@ def _check_turning(body: Body, now: Kinematics) -> None:
     if turning.any() and not now.acceleration.any():
         check_rotation(body, now.omega)
         check_support(body, turning)
+
+
+OFF_AXIS = 1e-3  # distance of the centre of mass from the axis over the size of the body
+
+
+def check_rotation(body: Body, omega: Array) -> None:
+    """Asks about a body that turns too fast about an axis through the origin; omega (3,), rad/s."""
+    speed = np.linalg.norm(np.cross(omega, body.dofs.coordinates), axis=1).max(initial=0.0)
+    check_speed(float(speed), "omega", float(np.linalg.norm(omega)), "rad/s")
+
+
+def check_support(body: Body, axis: Array) -> None:
+    """Asks about an unsupported body that rotates about an axis off its centre of mass.
+
+    axis: (3,), of the rotation, through the origin. A free body turns about its centre of mass: to
+    turn about another point takes a force, so a clamp, a pin or a spring is missing.
+    """
+    if body.fixed.any():
+        return
+    along = body.dofs.rigid_fields()[:, :3]
+    K = body.operators.K.tocsr()
+    if np.abs(K @ along).max(initial=0.0) > 1e-9 * np.abs(K.data).max(initial=0.0):
+        return  # springs to the frame hold it
+    mass = np.diag(along.T @ (body.operators.M.tocsr() @ along)).max()
+    unit = np.asarray(axis) / np.linalg.norm(axis)
+    # The inertia loads of ω = 1 about the axis add up to m times the arm of the centre of mass.
+    coefficients = np.concatenate([unit**2, unit[[0, 0, 1]] * unit[[1, 2, 2]], np.zeros(6)])
+    arm = float(np.linalg.norm(along.T @ (body.statics.inertia_loads @ coefficients))) / mass
+    if arm > OFF_AXIS * max(float(np.ptp(body.dofs.coordinates, axis=0).max()), arm):
+        ask(
+            "clamped",
+            None,
+            f"nothing holds the body, and its centre of mass is {arm:.3g} m from the axis it turns"
+            " about; is `clamped` or `pinned` missing?",
+        )

@@ -21,6 +21,7 @@ from modal.checks.diagnosis import (
     CrossCheckInterrupted,
     Diagnosis,
     Evidence,
+    announced,
     diagnose,
 )
 from modal.checks.unfrozen import RECORDS, ModeTransients, Unfrozen, assigned, follow_transients
@@ -28,8 +29,7 @@ from modal.data.datasets import described, provenance
 from modal.data.variables import CROSSCHECK
 from modal.periodic.floquet import floquet
 from modal.periodic.floquet_modes import FloquetModes
-from modal.periodic.periodicity import check_period_length
-from modal.periodic.resonance import announced
+from modal.periodic.sampling import check_period_length
 from modal.tracking.frozen_callable import tracks_of_callable
 from modal.tracking.tracking import track
 from modal.transient.equations import freezer, is_second_order
@@ -129,8 +129,8 @@ def crosscheck(
         if T is not None:
             work.phase = "the Floquet exponents were found"
             work.floquet = floquet(
-                unfrozen.source, T, t0=work.t0, k=work.count, breaks=breaks, basis=unfrozen.shapes,
-                progress=progress,
+                unfrozen.source, T, t0=work.t0, k=work.count, breaks=breaks,
+                basis=unfrozen.frozen_basis, progress=progress,
             )  # fmt: skip
         work.phase = ""
     except KeyboardInterrupt:

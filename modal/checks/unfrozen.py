@@ -56,7 +56,7 @@ class Unfrozen:
         self.t0, self.t1 = t0, t1
         self.source = model
         self.basis: Array | None = None
-        self.shapes: Array | None = None
+        self.frozen_basis: Array | None = None
         self._second: SecondOrderModel | None = None
         if is_second_order(model):
             self._second = self._reduced(model, k, period, progress)
@@ -86,7 +86,7 @@ class Unfrozen:
         times = (self.t0 + span * np.linspace(0.0, 1.0, INSTANTS)).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)
         basis = modal_basis(model, instants, k + GUARD)
-        self.shapes = basis if reduced is None else None
+        self.frozen_basis = basis if reduced is None else None
         self.basis = basis if reduced is None else np.asarray(reduced.lift(basis))
         return SecondOrderModel(GalerkinModel(model, basis))
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import FrozenMotionError, InputError
-from assembly.system.frozen import FrozenSystem
 from modal.explorer.placed_bodies import Geometry, PlacedBody, Point
 from modal.explorer.skins import Skin, skin_of
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 SAME = 1e-3  # relative distance of eigenvalues up to which a mode solved is the one followed
 TOO_FAR = 1e3  # cost of a pair that is not the same mode
@@ -156,22 +154,11 @@ def indices(sizes: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
         fair = int(room ** (1.0 / (len(sizes) - done)) + 1e-9)
         counts[axis] = min(sizes[axis], max(2, fair))
         room /= counts[axis]
-    steps = [
-        np.unique(np.linspace(0, size - 1, n).round().astype(int))
-        for size, n in zip(sizes, counts, strict=True)
-    ]
+    steps = [evenly(size, n) for size, n in zip(sizes, counts, strict=True)]
     mesh = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, len(sizes))
     return [tuple(map(int, row)) for row in mesh]
 
 
-def freezer_of(model: Any, names: Sequence[str], fixed: dict[str, Any]) -> Any:
-    """`freeze(point)` of a model; times are passed on by position."""
-
-    def freeze(point: Point) -> FrozenSystem:
-        if list(names) == ["time"]:
-            frozen: FrozenSystem = model.freeze(point["time"], **fixed)
-            return frozen
-        frozen = model.freeze(**point, **fixed)
-        return frozen
-
-    return freeze
+def evenly(count: int, wanted: int) -> Index:
+    """Numbers of at most so many of `count` things, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(wanted, count)).round().astype(np.intp))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xarray import Dataset
 
-from assembly.errors import InputError
-from modal.data.units import units_of
+from assembly.errors import FrozenMotionError, InputError
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
-from modal.explorer.link_shapes import link_modes
 from modal.explorer.mode_states import (
+    ModesAt,
     ShapeSource,
     State,
-    freezer_of,
     in_phase,
     indices,
     matched,
@@ -23,10 +22,14 @@ from modal.explorer.mode_states import (
 from modal.explorer.placed_bodies import Geometry, Point, placed_bodies
 from modal.maps.classes import NOT_COMPUTED, classes
 from modal.plot.colours import plain
-from modal.types import Complex
+from modal.reduction.link_instants import LinkPoints
+from modal.reduction.link_motion import LinkMotion
+from modal.reduction.link_space import linked
+from modal.types import Array, Complex
 
 TRACK_STATES, MAP_STATES = 61, 100
 FEWEST, FEWER_FROM = 5, 3000  # points; degrees of freedom from which there are fewer
+ACCURACY = 1e-8  # relative, of the eigenvalues from bases of links; that of modal.track
 GUARD = 2  # further modes that are solved, as in modal.track
 
 
@@ -130,7 +133,12 @@ def explorer_view(
         return _without(view, "No mode shapes were stored with this view.")
     if states is not None and states < 2:
         raise InputError(f"states: at least 2, got {states}")
-    freeze = freezer_of(model, names, parameters)
+
+    def freeze(point: Point) -> FrozenSystem:
+        if names == ("time",):
+            return cast(FrozenSystem, model.freeze(point["time"], **parameters))
+        return cast(FrozenSystem, model.freeze(**point, **parameters))
+
     first = freeze(_point(dataset, (0,) * len(names), names))
     if states is None:
         most = MAP_STATES if view.is_map else TRACK_STATES
@@ -145,10 +153,8 @@ def explorer_view(
         solved = solve(freeze(point), k=count)
         return solved.eigenvalues, np.asarray(solved.right)
 
-    reduced = None
-    if names == ("time",):
-        times = dataset["time"].values
-        reduced = link_modes(first, (float(times.min()), float(times.max())), count)
+    on_time = names == ("time",)
+    reduced = _link_modes(first, dataset["time"].values, count) if on_time else None
     source = ShapeSource(reduced or full, where)
     chosen = indices(tuple(dataset.sizes[name] for name in names), states)
     found = (_map_states if view.is_map else _track_states)(view, source, chosen)
@@ -156,6 +162,29 @@ def explorer_view(
         return _without(view, "The mode shapes could not be computed at any point of this view.")
     bodies = tuple(zip(source.names, source.skins, strict=True))
     return ExplorerView(view.title, dataset, bodies, tuple(found), source.size)
+
+
+def _link_modes(first: FrozenSystem, times: Array, count: int) -> ModesAt | None:
+    """The `count` lowest modes at any of some times, s, from the reduced bases of large links; None
+    without links whose bases hold them. first: the frozen system at one of the times.
+    """
+    machine = linked(first)
+    if machine is None:
+        return None
+    try:
+        span = float(times.min()), float(times.max())
+        motion = LinkMotion.of(machine, span, count, ACCURACY)
+    except FrozenMotionError:
+        return None
+
+    def at(point: Point) -> tuple[Complex, Complex]:
+        points = LinkPoints.of(machine.mechanism, np.array([point["time"]]))
+        modes = motion.space.solve(points).modes
+        there = np.isfinite(modes.eigenvalues[0])
+        vectors = np.asarray(motion.lift(modes.right[0][:, there]), dtype=complex)
+        return modes.eigenvalues[0, there], vectors
+
+    return at
 
 
 def _without(view: ExplorerView, why: str) -> ExplorerView:
@@ -207,8 +236,6 @@ def _map_states(
     return out
 
 
-def axis_words(dataset: Dataset, name: str) -> dict[str, Any]:
-    """Name, label, units and values of a swept parameter."""
-    along = dataset[name]
-    words = str(along.attrs.get("long_name", name)).replace("_", " ")
-    return dict(name=name, label=plain(words), units=units_of(along), values=along.values)
+def axis_words(dataset: Dataset, name: str) -> str:
+    """Label of a swept parameter."""
+    return plain(str(dataset[name].attrs.get("long_name", name)).replace("_", " "))

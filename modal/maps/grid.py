@@ -13,7 +13,7 @@ from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
 from modal.reduction.space import spread
-from modal.tracking.over import axis_values, check_over, is_swept
+from modal.tracking.sweep import axis_values, check_over, is_swept
 from modal.types import Array
 
 TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by number of parameters

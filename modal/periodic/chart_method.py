@@ -36,12 +36,11 @@ from modal.periodic.chart_motion import (
     matrix_sizes,
 )
 from modal.periodic.chart_panel import Panel, panel_of
+from modal.periodic.collocation import Multipliers
 from modal.periodic.decaying_modes import decaying_boxes, on_all_shapes
 from modal.periodic.floquet import BASIS_ACCURACY, floquet
-from modal.periodic.periodic_verdict import periodic_verdict
-from modal.periodic.periodicity import check_period
-from modal.periodic.sampling import sampling
-from modal.periodic.second_order_steps import Multipliers
+from modal.periodic.floquet_modes import periodic_verdict
+from modal.periodic.sampling import check_period, sampling
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict
 from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import ChartMotion, accelerations_of, slow_first, states_of
+from modal.periodic.collocation import ALIASED, Multipliers, refinements, speeds_of
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet import FAST
-from modal.periodic.second_order_steps import ALIASED, Multipliers, refinements, speeds_of
 from modal.periodic.slow_motion import slow_motion
 from modal.reduction.interpolation import fourier_interpolant
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial

@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 from assembly.errors import ConvergenceError
 from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator_factors, step_factors
-from modal.periodic.orbits import RESOLUTION, Map, run
+from modal.periodic.periodic_modes import RESOLUTION, Map, run
 from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.types import Array, Complex, Index
 

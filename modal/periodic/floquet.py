@@ -25,10 +25,9 @@ from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.periodic.magnus import propagator_factors
 from modal.periodic.orbit_error import orbit_error
-from modal.periodic.orbits import Orbits, propagated
-from modal.periodic.periodicity import check_period, check_period_length
+from modal.periodic.periodic_modes import Orbits, propagated
 from modal.periodic.product_eigen import product_modes
-from modal.periodic.sampling import sampling
+from modal.periodic.sampling import check_period, check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion_on_basis import motion_on_basis
@@ -140,8 +139,9 @@ def floquet(
         first_order = FirstOrderModel(model, t0)
         check_period(first_order, period, t0, breaks)
         seen = sampling(first_order, period, t0, breaks, narrowest)
-        found = _all_modes(first_order, period, t0, tolerance, seen.breaks, progress)
-        return replace(found, narrowest_visible=seen.narrowest)
+        all_modes = _all_modes(first_order, period, t0, tolerance, seen.breaks, progress)
+        assert all_modes is not None
+        return replace(all_modes, narrowest_visible=seen.narrowest)
     large = on_basis(model, t0, period, k) if basis is None else None
     equations = SecondOrderModel(model if large is None else large)
     check_period(equations, period, t0, breaks)
@@ -152,7 +152,7 @@ def floquet(
             f't = {seen.breaks[0]:.6g} s, and the method is "{method}"'
         )
     few = large is None and equations.at(t0).system.n <= DENSE_LIMIT
-    all_modes: FloquetModes | None = None
+    all_modes = None
     if method == "dense" or seen.breaks or (method is None and few):
         optional = method is None and not seen.breaks
         all_modes = _all_modes(equations, period, t0, tolerance, seen.breaks, progress, optional)

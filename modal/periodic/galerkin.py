@@ -70,7 +70,7 @@ class GalerkinModel:
 
     def weights(self, t: float) -> Array:
         """The root of each degree of freedom's inertia at an instant, (n,)."""
-        return np.sqrt(np.maximum(self._freeze(t).M.diagonal(), 0.0))
+        return np.asarray(np.sqrt(np.maximum(self._freeze(t).M.diagonal(), 0.0)))
 
     def missing(self, times: Array, q: Complex, v: Complex, a: Complex) -> tuple[Array, Array]:
         """The size √(ρᴴK⁻¹ρ) of what the space misses, (P, k), twice, as of a `ReducedMotion`; q,

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg as la
 
 from modal.periodic.floquet_modes import FloquetModes
-from modal.periodic.orbits import harmonics
+from modal.periodic.periodic_modes import harmonics
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index
 

@@ -71,4 +71,4 @@ def residual_error(
 
 
 def _form(left: Inexact, right: Inexact) -> Array:
-    return np.asarray((left.conj() * right).sum(axis=1).real)
+    return np.asarray((left.conj() * right).sum(axis=-2).real)

@@ -3,7 +3,7 @@
 The model is small already: on a reduced space, or on its frozen modes (modal/periodic/galerkin.py).
 It is sampled on a space of its frozen modes at parts of a period
 (modal/periodic/chart_motion.py), its fast shapes are eliminated (modal/periodic/slow_motion.py) in
-coordinates that move with the slow ones (modal/periodic/moving_frame.py), and the few slow
+coordinates that move with the slow ones (`moving_frame`), and the few slow
 coordinates z' = B(t) z that are left are propagated over the period: by groups that decouple, or in
 A-stable steps, which alias what is faster than they are. The error of an exponent comes from the
 residual that its periodic mode leaves in the equations (modal/periodic/orbit_error.py), times the
@@ -27,11 +27,10 @@ from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel
 from modal.periodic.magnus import SPREAD
-from modal.periodic.moving_frame import moving_frame, moving_states
 from modal.periodic.orbit_error import orbit_error
-from modal.periodic.orbits import RESOLUTION, Orbits, propagated
+from modal.periodic.periodic_modes import RESOLUTION, Orbits, propagated
 from modal.periodic.product_eigen import EPS, product_modes
-from modal.periodic.slow_motion import slow_motion
+from modal.periodic.slow_motion import moving_frame, moving_states, slow_motion
 from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
 from modal.reduction.reduced_motion import ReducedMotion
@@ -152,26 +151,27 @@ def slow_modes(
     for instants, independent, parts in SPACES:
         motion = ChartMotion.of(lambda _: (source, period), [{}], k, t0, independent, instants)
         motion = replace(motion, parts=max(parts, motion.parts))
-        slows = islice(_slow_parts(motion, source, period, k), MOST_TRIES)
-        for found in _converged(slows, source, k, tolerance):
-            if best is None or found.error.max() < best.error.max():
+        for slow in islice(_slow_parts(motion, source, period, k), MOST_TRIES):
+            try:
+                found = _modes_of(slow, source, k, tolerance)
+            except ConvergenceError:
+                continue
+            last = np.inf if best is None else float(best.error.max())
+            error = float(found.error.max())
+            if error < last:
                 best = found
-            if best.error.max() <= ENOUGH * np.abs(best.eigenvalues).max():
-                return best
+            # What more slow coordinates do not halve is the error of the space.
+            if error <= ENOUGH * np.abs(found.eigenvalues).max() or error > 0.5 * last:
+                break
+        if best is not None and (
+            isinstance(source, GalerkinModel)
+            or best.error.max() <= ENOUGH * np.abs(best.eigenvalues).max()
+        ):
+            return best
     if best is not None:
         return best
     whole = _whole(motion, motion.states(motion.accelerations((source, period))), period)
     return _modes_of(whole, source, k, tolerance, decouple=False)
-
-
-def _converged(
-    slows: Iterator[_Slow], source: ReducedMotion | GalerkinModel, k: int, tolerance: float
-) -> Iterator[FloquetModes]:
-    for slow in slows:
-        try:
-            yield _modes_of(slow, source, k, tolerance)
-        except ConvergenceError:
-            continue
 
 
 def _modes_of(

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import connected_components
 
 from modal.data.growth import ROUND_OFF
 from modal.tracking.snapshot import Snapshot
@@ -70,6 +71,11 @@ class Overlap:
         merging = a.defective | (ahead > MERGING)
         merging |= (odd & (mac > 0.1)).any(axis=1)
         return cls(forward, backward, mirrored, mac, mirrored_mac, merging)
+
+    def of(self, target: Index, mirrored: Mask) -> Array:
+        """The MAC of each mode of a with the mode of b that continues it, zero for none."""
+        table = np.where(mirrored[:, None], self.mirrored_mac, self.mac)
+        return np.where(target >= 0, table[np.arange(len(target)), target], 0.0)
 
 
 def _pairings(a: Snapshot, b: Snapshot) -> tuple[Complex, Complex]:
@@ -131,16 +137,9 @@ def clusters(eigenvalues: Complex) -> list[Index]:
     near = near <= ROUND_OFF * np.maximum(size[:, None], size[None, :])
     if int(near.sum()) == len(eigenvalues):
         return []
-    groups: list[Index] = []
-    seen = np.zeros(len(eigenvalues), dtype=bool)
-    for i in range(len(eigenvalues)):
-        if seen[i]:
-            continue
-        members = np.flatnonzero(near[i] & ~seen)
-        seen[members] = True
-        if len(members) > 1:
-            groups.append(members)
-    return groups
+    count, group = connected_components(near, directed=False)
+    members = [np.flatnonzero(group == g) for g in range(count)]
+    return [each for each in members if len(each) > 1]
 
 
 def align(b: Snapshot, a: Snapshot) -> Snapshot:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-from tqdm import tqdm
-
+from modal.data.progress import shown
 from modal.tracking.source import BasisError, Source
 from modal.tracking.store import TrackStore
 from modal.tracking.sweep import Sweep
@@ -61,11 +57,13 @@ class Run:
 
     def _follow(self, progress: bool | None) -> None:
         source, recorder, held = self.source, self.recorder, self._held
-        for value in _shown(self._sweep.at, recorder.count, self._sweep.name, progress):
+        at, first, what = self._sweep.at, recorder.count, f"modes over {self._sweep.name}"
+        for value in shown(at[first:], what, "instant", progress, len(at), first):
             snapshot = source.snapshot(float(value))
             basis = source.arrays() if held and held.growths != source.growths else None
             if held is not None and basis is not None:
-                held.grow(recorder, len(snapshot.right), source.growths, basis)
+                size = len(snapshot.right)
+                held.grow(recorder, size, source.growths, basis, source.description)
             recorder.add(snapshot, self._sweep.spin(float(value)))
             if held is not None:
                 held.flush(recorder, source.description)
@@ -82,15 +80,3 @@ class Run:
             source.close()
         if self._held is not None:
             self._held.close()
-
-
-def _shown(
-    at: NDArray[np.float64], first: int, name: str, progress: bool | None
-) -> Iterable[float]:
-    """The values from number `first` on, with a progress bar."""
-    hidden = not sys.stderr.isatty() if progress is None else not progress
-    bar: Iterable[float] = tqdm(
-        at[first:], desc=f"modes over {name}", unit="instant", file=sys.stderr, disable=hidden,
-        leave=False, initial=first, total=len(at),
-    )  # fmt: skip
-    return bar

@@ -100,7 +100,7 @@ class Snapshot:
         error: Array = np.where(self.backward_error > 0.0, bound, 0.0)
         if v is None:
             return self.eigenvalues, error
-        return v.steady, error + np.nan_to_num(v.doubt)
+        return v.steady, error + np.nan_to_num(v.stencil_error)
 
     @property
     def whirl(self) -> Array | None:

@@ -28,10 +28,10 @@ from modal.data.datasets import made_from, provenance
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
 from modal.reduction.link_space import linked
-from modal.tracking.dataset import BEYOND, tracks_dataset
+from modal.tracking.dataset import tracks_dataset, unstable_not_followed, variables
+from modal.tracking.events import BEYOND
 from modal.tracking.following import Rules
 from modal.tracking.link_source import LinkSource
-from modal.tracking.not_followed import unstable_not_followed
 from modal.tracking.run import Run
 from modal.tracking.smooth_source import SmoothSource, smooth_source
 from modal.tracking.snapshot import ModesLike
@@ -47,7 +47,6 @@ from modal.tracking.stencil import Neighbourhood
 from modal.tracking.store import TrackStore, run_settings
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
-from modal.tracking.variables import variables
 from modal.tracking.whirl import Whirl
 from modal.transient.along import Along
 
@@ -220,7 +219,7 @@ def track(
         )  # fmt: skip
 
     def record(source: Source) -> Recorder:
-        return Recorder(int(k), source.snapshot, rules, speed, sweep.span, source.carried)
+        return Recorder(int(k), source.snapshot, rules, speed, at, source.carried)
 
     run = Run(sweep, make, record, held)
 

@@ -1,7 +1,7 @@
 """The record of a tracking run: which mode of each instant is on which track.
 
 Only numbers are stored of past instants (modal/tracking/rows.py). Vectors are stored of the last
-two instants and of modes that left the window.
+instant and of modes that left the window.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Overlap, align, clusters
 from modal.tracking.rows import Rows
 from modal.tracking.snapshot import Snapshot
-from modal.types import Index, Mask
+from modal.types import Array, Index, Mask
 
 
 @dataclass(frozen=True)
 class State:
     """The state of a run after `count` instants.
 
-    recent: the last two snapshots. ended: the last shape of each track that left the window.
+    last: the snapshot of the last one. ended: the last shape of each track that left the window.
     visible (R,): tracks that are reported. extra: extra instants. meetings: how many are settled.
     """
 
     count: int = 0
-    recent: tuple[Snapshot, ...] = ()
+    last: Snapshot | None = None
     ended: Mapping[int, Snapshot] = field(default_factory=dict)
     visible: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
     extra: int = 0
@@ -42,7 +42,7 @@ class Recorder:
 
     k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
     them, or grew. solve(s): the modes at an extra instant. rate: speed of the parameter, 1 for
-    time, None for a parameter that is steady at each value. span: length of the sweep.
+    time, None for a parameter that is steady at each value. at: values of the sweep.
     carry(snapshot): the same modes in the coordinates of the latest snapshots.
 
     `state` is replaced in one assignment, after all of an instant is written: an interruption at
@@ -55,14 +55,14 @@ class Recorder:
         solve: Callable[[float], Snapshot],
         rules: Rules,
         rate: float | None,
-        span: float,
+        at: Array,
         carry: Callable[[Snapshot], Snapshot] | None = None,
     ) -> None:
-        self.k, self.rules, self.rate = k, rules, rate
-        self.rows, self.state = Rows(rate is not None), State()
+        self.k, self.rules, self.rate, self.at = k, rules, rate, at
+        self.rows, self.state = Rows(len(at), rate is not None), State()
         self._meetings: list[Meeting] = []
         self._solve, self._carry = solve, carry
-        self._follower = Follower(self._extra, rules, span)
+        self._follower = Follower(self._extra, rules, abs(float(at[-1] - at[0])))
         self._extras = 0
 
     @property
@@ -81,20 +81,20 @@ class Recorder:
 
     def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:
         """Record the next instant. spin: of the rotation there, rad/s."""
-        if not self.count:
+        self.state = self.brought(len(snapshot.right))
+        a = self.state.last
+        if a is None:
             self.rows.put(0, snapshot, spin, np.arange(snapshot.size))
-            self.state = State(1, (snapshot,), {}, self._reported(snapshot))
+            self.state = State(1, snapshot, {}, self._reported(snapshot))
             return
-        self.bring(len(snapshot.right))
         del self._meetings[self.state.meetings :]
         self._extras = self.state.extra
-        a = self.state.recent[-1]
         if self.count == 1 and clusters(a.eigenvalues):
             # The first instant: the next one determines the basis of its clusters.
             a = align(a, snapshot)
-            self.rows.put(0, a, float(self.rows.single("spin", 1)[0]), np.arange(a.size))
-            self.state = replace(self.state, recent=(a,))
-        index = self.rows.index(self.count - 1, len(self.state.visible))
+            self.rows.put(0, a, float(self.rows.spins(1)[0]), np.arange(a.size))
+            self.state = replace(self.state, last=a)
+        index = self.rows.index(self.count - 1, slice(len(self.state.visible)))
         present = np.flatnonzero(index >= 0)
         track = np.full(a.size, -1)
         track[index[present]] = present
@@ -111,13 +111,13 @@ class Recorder:
             step = self._follower.follow(a, snapshot, watched | entering)
         self._extend(a, step, spin, index, track)
 
-    def bring(self, size: int) -> None:
-        """Transform the stored vectors into the coordinates of a basis of `size` vectors."""
+    def brought(self, size: int) -> State:
+        """The state with its vectors in the coordinates of a basis of `size` vectors."""
         state = self.state
-        if self._carry is not None and state.count and len(state.recent[-1].right) != size:
-            recent = tuple(self._carry(s) for s in state.recent)
-            ended = {row: self._carry(s) for row, s in state.ended.items()}
-            self.state = replace(state, recent=recent, ended=ended)
+        if self._carry is None or state.last is None or len(state.last.right) == size:
+            return state
+        ended = {row: self._carry(s) for row, s in state.ended.items()}
+        return replace(state, last=self._carry(state.last), ended=ended)
 
     def _reported(self, snapshot: Snapshot) -> Mask:
         """The k lowest elastic modes, those below them that are none, and modes that grow, (K,)."""
@@ -161,7 +161,7 @@ class Recorder:
         visible |= (there >= 0) & self._reported(b)[there]
         grown = [m.first for m in self._meetings[state.meetings :] if "onset" in m.kind]
         visible[grown] = True
-        self.state = State(n + 1, (a, b), ended, visible, self._extras, len(self._meetings))
+        self.state = State(n + 1, b, ended, visible, self._extras, len(self._meetings))
 
     def _returned(
         self, b: Snapshot, ended: dict[int, Snapshot], onward: Index, new: Index

@@ -57,25 +57,35 @@ SMALL = 0.01
 
 
 @dataclass(frozen=True)
+class Form:
+    """A Hermitian form F of K vectors x: x_iᴴF′x_j and x_iᴴF x̄_j, (K, K) each."""
+
+    rate: Complex
+    mirrored: Complex
+
+    def turned(self, turn: Complex) -> Form:
+        """Of the vectors x @ turn."""
+        row = turn.conj().T
+        return Form(row @ self.rate @ turn, row @ self.mirrored @ turn.conj())
+
+
+@dataclass(frozen=True)
 class Variation:
     """Change of K modes per unit of the swept value.
 
     change (2, K, K): y_jᴴ(A′ − λ_iB′)x_i at [0, j, i], with the conjugate of y_j at [1, j, i].
-    curvature (K,): d²λ/ds² along a motion, zero over a steady parameter.
-    energy, mass (K, K): x_iᴴE′x_j and q_iᴴM′q_j. energy_twin, mass_twin (K, K): x_iᴴE x̄_j and
-    q_iᴴM q̄_j. steady (K,): λ without the terms that only move energy to and fro, rad/s;
-    steady_slope (K,) its derivative; doubt (K,): difference to a stencil of lower order, rad/s.
+    curvature (K,): d²λ/ds² along a motion, zero over a steady parameter. energy, mass: forms of x
+    and of q. steady (K,): λ without the terms that only exchange energy, rad/s; steady_slope (K,)
+    its derivative; stencil_error (K,): difference to a stencil of lower order, rad/s.
     """
 
     change: Complex
     curvature: Complex
-    energy: Complex
-    mass: Complex
-    energy_twin: Complex
-    mass_twin: Complex
+    energy: Form
+    mass: Form
     steady: Complex
     steady_slope: Complex
-    doubt: Array
+    stencil_error: Array
 
     @property
     def slope(self) -> Complex:
@@ -84,26 +94,19 @@ class Variation:
 
     def take(self, only: slice) -> Variation:
         """Of some of the modes."""
-        parts = {
-            name: getattr(self, name)[..., only, only]
-            for name in ("change", "energy", "mass", "energy_twin", "mass_twin")
-        }
-        names = ("curvature", "steady", "steady_slope", "doubt")
+        energy, mass = (
+            Form(form.rate[only, only], form.mirrored[only, only])
+            for form in (self.energy, self.mass)
+        )
+        names = ("curvature", "steady", "steady_slope", "stencil_error")
         single = {name: getattr(self, name)[only] for name in names}
-        return Variation(**parts, **single)
+        return Variation(self.change[:, only, only], energy=energy, mass=mass, **single)
 
     def turned(self, turn: Complex, back: Complex) -> Variation:
         """In the basis right @ turn, left @ back of the same modes (modal.matching.align)."""
-        row = turn.conj().T
-        change = np.stack([back.conj().T @ self.change[0] @ turn, back.T @ self.change[1] @ turn])
-        return replace(
-            self,
-            change=change,
-            energy=row @ self.energy @ turn,
-            mass=row @ self.mass @ turn,
-            energy_twin=row @ self.energy_twin @ turn.conj(),
-            mass_twin=row @ self.mass_twin @ turn.conj(),
-        )
+        rows = np.stack([back.conj().T, back.T])
+        energy, mass = self.energy.turned(turn), self.mass.turned(turn)
+        return replace(self, change=rows @ self.change @ turn, energy=energy, mass=mass)
 
 
 def window_space(right: Complex, left: Complex) -> Array:
@@ -148,22 +151,22 @@ def variations(
         images = quadratic((M1, C1, K1), lam, Q)
         change = -np.stack([_adjoint(U) @ images, U.swapaxes(1, 2) @ images], axis=1)
     S, S1, row = 0.5 * (K + transposed(K)), 0.5 * (K1 + transposed(K1)), _adjoint(Q)
-    mass, mass_twin = row @ product(M1, Q), row @ product(M, Q.conj())
+    mass, mirrored = row @ product(M1, Q), row @ product(M, Q.conj())
     own, onward = lam.conj()[:, :, None], lam[:, None, :]
     energy = own * onward * mass + row @ product(S1, Q)
-    energy_twin = own * onward.conj() * mass_twin + row @ product(S, Q.conj())
+    energy_mirrored = own * onward.conj() * mirrored + row @ product(S, Q.conj())
     steady, slope = lam.copy(), np.diagonal(change[:, 0], axis1=1, axis2=2).copy()
-    doubt, curvature = np.zeros(lam.shape), np.zeros_like(lam)
+    error, curvature = np.zeros(lam.shape), np.zeros_like(lam)
     if rate is not None:
         curvature = _curvature(at, change, lam, Q, U)
         moving = _breathing(at.value[1], at.value[2], at.value)
         if moving.any():
             n = np.flatnonzero(moving.any(axis=0))
-            steady[n], slope[n], doubt[n] = _steady(at, n, rate * moving[:, n], lam, Q, U)
+            steady[n], slope[n], error[n] = _steady(at, n, rate * moving[:, n], lam, Q, U)
     return [
         Variation(
-            change[p], curvature[p], energy[p], mass[p], energy_twin[p], mass_twin[p], steady[p],
-            slope[p], doubt[p],
+            change[p], curvature[p], Form(energy[p], energy_mirrored[p]),
+            Form(mass[p], mirrored[p]), steady[p], slope[p], error[p],
         )
         for p in range(len(lam))
     ]  # fmt: skip
@@ -203,7 +206,7 @@ def _steady(
     at: Derivatives, n: Index, rates: Array, lam: Complex, Q: Complex, U: Complex
 ) -> tuple[Complex, Complex, Array]:
     """The eigenvalues of the instants n without the terms that move energy to and fro, their
-    slopes, and the doubt.
+    slopes, and the error of the stencil.
 
     rates (2, N): of the swept value, for the term in C and that in K.
     """
@@ -227,8 +230,8 @@ def _steady(
         slope[calm] = 1j * slope[calm].imag
         dM, dC = a * (M1 - other_M), b * _skew(C1 - other_C)
         change = product(dM, Q) * lam[:, None, :] + product(dC, Q)
-        doubt = np.abs((U.conj() * change).sum(axis=1))
-    return found, slope, doubt
+        error = np.abs((U.conj() * change).sum(axis=1))
+    return found, slope, error
 
 
 def _conservative(C0: Array, K0: Array, whole: Triple) -> Mask:

@@ -8,14 +8,12 @@ each other at the least distance g. A pure veering has Δ = (λ_i − λ_j)² = 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from modal.data.growth import ROUND_OFF
 from modal.tracking import hermite
-from modal.tracking.encounters import Encounter
+from modal.tracking.encounters import Encounter, Search
 from modal.tracking.matching import Match
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
@@ -32,77 +30,84 @@ OF_WIDTH = 1e-2
 CLEAR = 0.5
 
 
-@dataclass
-class Search:
-    """tolerance: to which an onset is located, in units of the swept value. left: extra instants
-    that may still be spent on the step.
+@dataclass(frozen=True)
+class Branches:
+    """The followed modes of a step: their numbers at a, values at both ends on their own branches,
+    and slopes times the length of the step; the same of the values without the terms that only
+    exchange energy (steady), and the errors of these. counted: what the frame prescribes is left
+    out.
     """
 
-    tolerance: float
-    left: int
+    number: Index
+    lam: tuple[Complex, Complex]
+    slope: tuple[Complex, Complex]
+    steady: tuple[Complex, Complex]
+    steady_slope: tuple[Complex, Complex]
+    error: tuple[Array, Array]
+    counted: Mask
 
+    @classmethod
+    def of(cls, a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Branches | None:
+        """Of the watched modes; None where derivatives are not known."""
+        one, two, length = a.variation, b.variation, b.at - a.at
+        if one is None or two is None:
+            return None
+        number = np.flatnonzero(watched & (match.target >= 0))
+        target, mirrored = match.target[number], match.mirrored[number]
 
-@dataclass(frozen=True)
-class Doubt:
-    """A step that is not accepted: where to cut it, and the modes of the expected event."""
+        def both(before: Complex, after: Complex, factor: float = 1.0) -> tuple[Complex, Complex]:
+            onward: Complex = np.where(mirrored, after[target].conj(), after[target])
+            return factor * before[number], factor * onward
 
-    at: float
-    first: int
-    second: int = -1
-
-    def unresolved(self) -> Encounter:
-        return Encounter(self.first, self.second, self.at, 0.0, "unresolved")
+        return cls(
+            number,
+            both(a.eigenvalues, b.eigenvalues),
+            both(one.slope, two.slope, length),
+            both(one.steady, two.steady),
+            both(one.steady_slope, two.steady_slope, length),
+            (a.steady[1][number], b.steady[1][target]),
+            (a.kind[number] != "prescribed") & (b.kind[target] != "prescribed"),
+        )
 
 
 def veerings_inside(
-    a: Snapshot,
-    b: Snapshot,
-    number: NDArray[Any],
-    near: Distances,
-    match: Match,
-    settled: set[frozenset[int]],
-    search: Search,
-) -> Doubt | list[Encounter]:
+    a: Snapshot, b: Snapshot, branches: Branches, match: Match, met: list[Encounter], search: Search
+) -> list[Encounter]:
     """The least distances of two modes inside the step that are veerings, or where to cut.
 
-    number (R,): modes of a whose distances are `near`. settled: pairs whose events are known.
+    met: events of two modes that are known.
     """
     length, found = b.at - a.at, []
-    p, q = near.pairs
-    d, size, between, passes, unclear = near.ends, near.size, near.along, near.passes, near.unclear
-    approach = near.approach
-    for n in np.flatnonzero(approach | unclear):
-        i, j = int(number[p[n]]), int(number[q[n]])
-        if frozenset((i, j)) in settled:
+    near = distances_inside(branches.lam, branches.slope)
+    settled = {frozenset((e.first, e.second)) for e in met}
+    for n in np.flatnonzero(near.approach | near.unclear):
+        p, q = (int(branches.number[each[n]]) for each in near.pairs)
+        ends, unclear, size = [x[n] for x in near.ends], near.unclear[n], near.size[n]
+        if frozenset((p, q)) in settled:
             continue
-        ends = [x[n] for x in d]
-        dip = _dip(ends) if approach[n] and not passes[n] else None
-        if dip is not None and not unclear[n]:
-            if dip.gap > 2.0 * WIDEST * size[n] or not _suspected(a, b, match, i, j, ends, dip):
+        if near.approach[n] and not near.passes[n]:
+            dip = _dip(ends)
+            if not unclear and not (
+                dip.gap <= 2.0 * WIDEST * size and _suspected(a, b, match, p, q, ends, dip)
+            ):
                 continue
-        if dip is None:
-            if not unclear[n]:
-                continue
-            # Two crossings inside the step have the other order between them.
-            order = between[:, n].imag * np.sign(ends[0].imag)
-            tau = hermite.lowest(order if passes[n] else np.abs(between[:, n]))
-            tau = tau if 0.02 < tau < 0.98 else 0.5
-            doubt = Doubt(a.at + tau * length, i, j)
-        else:
             width = dip.gap / max(abs(ends[2]), abs(ends[3]), 1e-300)
             edge = max(search.tolerance / abs(length), OF_WIDTH * width)
-            if min(dip.tau, 1.0 - dip.tau) <= edge:
-                at_b = dip.tau > 0.5
-                turn = _turn(b if at_b else a, *(_numbers(match, i, j) if at_b else (i, j)))
-                place = a.at + dip.tau * length
-                narrow = dip.gap <= WIDEST * size[n]
-                if narrow and 2.0 * turn * abs(length) * dip.gap >= TURN * dip.speed:
-                    found.append(Encounter(i, j, place, dip.gap, "veering"))
+            tau, inside = dip.tau, min(dip.tau, 1.0 - dip.tau) > edge
+            if not inside:
+                pair = (p, q) if tau <= 0.5 else (int(match.target[p]), int(match.target[q]))
+                turn = 2.0 * _turn(a if tau <= 0.5 else b, *pair) * abs(length) * dip.gap
+                if dip.gap <= WIDEST * size and turn >= TURN * dip.speed:
+                    found.append(Encounter(p, q, a.at + tau * length, dip.gap, "veering"))
                 continue
-            doubt = Doubt(a.at + dip.tau * length, i, j)
-        if search.left > 0:
-            return doubt
-        found.append(doubt.unresolved())
+        elif unclear:
+            # Two crossings inside the step have the other order between them.
+            along = near.along[:, n]
+            passes = along.imag * np.sign(ends[0].imag)
+            tau = hermite.lowest_inside(passes if near.passes[n] else np.abs(along))
+        else:
+            continue
+        found.append(Encounter(p, q, a.at + tau * length, 0.0, "cut"))
     return found
 
 
@@ -163,10 +168,6 @@ def _dip(ends: list[complex]) -> _Dip:
     return _Dip(tau, float(np.sqrt(np.abs(hermite.value(c, tau)))), float(np.sqrt(bend)))
 
 
-def _numbers(match: Match, i: int, j: int) -> tuple[int, int]:
-    return int(match.target[i]), int(match.target[j])
-
-
 def _turn(s: Snapshot, i: int, j: int) -> float:
     """Rate at which the shapes of two modes turn into each other, rad per unit of the sweep."""
     assert s.variation is not None
@@ -183,7 +184,7 @@ def _suspected(
     At distance D a veering of gap g turns by 2θ′ = g √(D² − g²)/D² × |d|D|/ds| … and g follows.
     """
     length = abs(b.at - a.at)
-    one, two = _turn(a, i, j), _turn(b, *_numbers(match, i, j))
+    one, two = _turn(a, i, j), _turn(b, int(match.target[i]), int(match.target[j]))
     for turn, distance, slope in ((one, ends[0], ends[2]), (two, ends[1], ends[3])):
         wide = 4.0 * (turn * length) ** 2 * abs(distance) ** 2
         along = abs((np.conj(distance) * slope).real) / abs(distance)

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 import assembly
 import modal
-from assembly.bodies.turning_checks import check_support
 from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import located
 from assembly.mesh.text_files import opened_files
+from assembly.motion.moving import check_support
 from assembly.system.frozen_series import FrozenSeries
 from studies.model_files.bodies import build_body
 from studies.model_files.mechanisms import build_mechanism, speed_of

@@ -21,10 +21,10 @@ from assembly.linalg.multigrid import RigidMotions
 from assembly.mechanisms.deformed_joints import DeformedRows
 from assembly.mechanisms.deformed_motion import DeformedMotion
 from assembly.mechanisms.elastic_reduction import ElasticReduction
-from assembly.mechanisms.jacobian import Jacobian
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
-from modal.periodic.orbits import Orbits
+from assembly.mechanisms.rigid_state import Jacobian
+from modal.periodic.periodic_modes import Orbits
 from tests.support.signatures import classes, hints, known, members, public, raised
 
 PUBLIC = public()

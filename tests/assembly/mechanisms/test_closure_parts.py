@@ -12,8 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.linalg.combination import Combination, Pattern, Patterned
-from assembly.mechanisms.jacobian import Jacobian
-from assembly.mechanisms.rigid_state import Pose, RigidState, between
+from assembly.mechanisms.rigid_state import Jacobian, Pose, RigidState, between
 
 Array = NDArray[np.float64]
 

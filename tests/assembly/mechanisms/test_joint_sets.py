@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.gallery import block, sheet
-from assembly.mechanisms.joint_points import FittedRotation
+from assembly.mechanisms.carriers import at_rest
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ def test_fitted_rotation_is_the_polar_one_to_second_order(planar: bool) -> None:
     if planar:
         # A flat set of nodes; a layer above and below it fixes the polar rotation to the plane.
         X[:, 2], u[:, 2], g[:2] = 0.0, 0.0, 0.0
-    fitted = FittedRotation(X, planar)
+    fitted = at_rest(X, planar)
 
     def along(s: float) -> float:
         if planar:
@@ -43,8 +43,9 @@ def test_fitted_rotation_is_the_polar_one_to_second_order(planar: bool) -> None:
     first = (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h)
     ends = -(along(2 * h) + along(-2 * h)) + 16 * (along(h) + along(-h)) - 30 * along(0.0)
     flat = u.ravel()
-    assert g @ fitted.first @ flat == pytest.approx(first, rel=1e-8)
-    assert flat @ fitted.second(g) @ flat == pytest.approx(ends / (12 * h**2), rel=1e-6)
+    assert g @ fitted.W.value[3:] @ flat == pytest.approx(first, rel=1e-8)
+    second = flat @ np.tensordot(g, fitted.bend(), 1) @ flat
+    assert second == pytest.approx(ends / (12 * h**2), rel=1e-6)
 
 
 @pytest.mark.parametrize(

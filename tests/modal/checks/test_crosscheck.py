@@ -14,8 +14,15 @@ import modal
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.checks.crosscheck import crosscheck
-from modal.checks.diagnosis import DRIFT, NON_NORMAL, PRESTRESS, RESONANCE, Evidence, diagnose
-from modal.periodic.resonance import announced
+from modal.checks.diagnosis import (
+    DRIFT,
+    NON_NORMAL,
+    PRESTRESS,
+    RESONANCE,
+    Evidence,
+    announced,
+    diagnose,
+)
 from modal.tracking.frozen_callable import tracks_of_callable
 from studies.slider_crank.machine import model as slider_crank
 from tests.support.floquet_cases import TurningSprings, markus_yamabe, mathieu, vinograd, wu

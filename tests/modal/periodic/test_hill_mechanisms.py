@@ -14,8 +14,8 @@ from modal import floquet, solve
 from modal.maps.grid import Grid
 from modal.periodic.chart_method import ChartMethod, with_bases
 from modal.periodic.chart_panel import Panel
+from modal.periodic.collocation import refinements
 from modal.periodic.hill import hill_chart
-from modal.periodic.second_order_steps import refinements
 from modal.periodic.slow_motion import slow_motion
 from modal.types import Array
 from studies.slider_crank.machine import model

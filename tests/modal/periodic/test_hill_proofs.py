@@ -11,7 +11,7 @@ import pytest
 import assembly
 import modal
 from assembly.mechanisms.mechanism import Mechanism
-from modal.periodic.periodic_verdict import periodic_verdict
+from modal.periodic.floquet_modes import periodic_verdict
 from modal.proofs.codes import COUNT, MODES, UNSTABLE_MODE
 from studies.slider_crank.machine import model as slider_crank
 from studies.slider_crank.study import chart_reading

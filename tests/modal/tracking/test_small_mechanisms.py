@@ -14,7 +14,7 @@ import modal
 from assembly import FrozenSystem
 from modal.periodic.balanced import Balanced
 from modal.periodic.collocation import step_maps
-from modal.periodic.orbits import harmonics, propagated
+from modal.periodic.periodic_modes import harmonics, propagated
 from modal.proofs.all_modes import all_modes
 from modal.reduction.interpolation import (
     chebyshev_interpolant,
