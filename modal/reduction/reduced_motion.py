@@ -20,7 +20,7 @@ from modal.reduction.basis import UNDERESTIMATE
 from modal.reduction.instants import Instants
 from modal.reduction.residuals import dual_squares
 from modal.reduction.space import Space
-from modal.types import Array, Complex
+from modal.types import Array
 
 TRAINING = 24  # instants of the motion on which the space is grown
 
