@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import AccuracyError
-from modal.periodic.galerkin import GalerkinModel
+from modal.periodic.galerkin import INDEPENDENT, GalerkinModel
 from modal.periodic.orbit_error import residual_error
 from modal.reduction.interpolation import fourier_interpolant
 from modal.reduction.reduced_motion import ReducedMotion
@@ -30,7 +30,6 @@ Motions = Callable[[Mapping[str, float]], Motion]
 ALL_SHAPES = 16  # DOFs up to which the space is the whole one
 INSTANTS = 6  # of a motion, whose frozen modes span the space
 GUARD = 3  # additional modes
-INDEPENDENT = 1e-4  # of the largest singular value, in the energy norm
 FIRST_PARTS, MOST_PARTS = 32, 256  # of a period
 BETWEEN = np.arange(1, 8) * 0.5 * (np.sqrt(5.0) - 1.0) % 1.0  # parts on no grid: aliases differ
 SHARE = 0.5  # of the distance of slow and fast frequencies: highest harmonic of the elimination

@@ -17,7 +17,7 @@ from modal.periodic.collocation import ALIASED, Multipliers, refinements, speeds
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet import FAST
 from modal.periodic.slow_motion import slow_motion
-from modal.reduction.interpolation import fourier_interpolant
+from modal.reduction.interpolation import NEGLIGIBLE, fourier_interpolant
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.types import Array
 
@@ -26,7 +26,6 @@ FEWEST_STEPS, MOST_STEPS = 32, 1 << 15
 POLYNOMIAL = 1e-5  # of the first frequency: deviation of the slow accelerations
 NEAR = 1.5  # ratio of the speeds of exponents whose errors are taken for those of each other
 DECOUPLED = 1e-6  # of log μ, by groups of modes
-WEAK = 1e-13  # Fourier coefficients of H below this share of the largest are dropped
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Panel:
         if apart is not None:
             yield apart
             return
-        half = fourier_interpolant(H, 0.0, 1.0, WEAK).many
+        half = fourier_interpolant(H, 0.0, 1.0, NEGLIGIBLE).many
         steps = steps_of(max(self.fastest, speed * RESOLUTION / ALIASED), period)
         yield from refinements(half, self.frequencies, period, steps)
 

@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from assembly.arguments import real_array, shown
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from modal.data.datasets import constants_text, provenance
@@ -19,7 +17,7 @@ from modal.maps.grid import Grid
 from modal.maps.store import MapStore
 from modal.maps.tiles import computed
 from modal.periodic.chart_method import ChartMethod, Period
-from modal.types import Array
+from modal.tracking.sweep import axis_values
 
 
 def hill_chart(
@@ -104,7 +102,9 @@ def hill_chart(
     """
 
     def make(_: Any | None) -> tuple[MapStore, ChartMethod]:
-        axes = _axes(parameters)
+        axes = {name: axis_values(name, values) for name, values in parameters.items()}
+        if len(axes) < 2:
+            raise InputError("hill_chart: needs arrays of two or more parameters")
         check_count(k, "k")
         constants = dict(fixed or {})
         shape = tuple(len(values) for values in axes.values())
@@ -122,16 +122,3 @@ def hill_chart(
         return MapStore(path, axes, row, attributes, prints), method
 
     return computed(comm, make, resume, progress)
-
-
-def _axes(parameters: Mapping[str, ArrayLike]) -> dict[str, Array]:
-    """The axes of the chart. Raises InputError."""
-    axes = {}
-    for name, values in parameters.items():
-        array = real_array(values)
-        if array is None or array.ndim != 1 or not array.size or not np.all(np.isfinite(array)):
-            raise InputError(f"{name}: expected a list of finite numbers, got {shown(values)}")
-        axes[name] = array
-    if len(axes) < 2:
-        raise InputError("hill_chart: needs arrays of two or more parameters")
-    return axes
