@@ -20,8 +20,7 @@ import scipy.linalg as la
 
 from assembly.errors import AccuracyError, ConvergenceError
 from modal.periodic.balanced import Balanced
-from modal.periodic.chart_motion import ChartMotion, accelerations_of
-from modal.periodic.chart_panel import SHARE, Spectra, slow_first
+from modal.periodic.chart_motion import SHARE, ChartMotion, Spectra, accelerations_of, slow_first
 from modal.periodic.collocation import ORDER, monodromy_factors, step_maps
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
