@@ -22,7 +22,14 @@ from assembly.errors import AccuracyError
 from modal.maps.store import Slices
 from modal.maps.verdict_columns import columns
 from modal.periodic.chart_bases import with_bases
-from modal.periodic.chart_motion import ChartMotion, Motion, Motions, accelerations_of, matrix_sizes
+from modal.periodic.chart_motion import (
+    ALL_SHAPES,
+    ChartMotion,
+    Motion,
+    Motions,
+    accelerations_of,
+    matrix_sizes,
+)
 from modal.periodic.chart_panel import SHARE, Panel, Spectra, panel_of
 from modal.periodic.chart_points import ChartPoints
 from modal.periodic.chart_proofs import decaying_boxes, on_all_shapes
@@ -109,7 +116,7 @@ class SharedShapes:
         order = np.argsort(values, kind="stable")
         cuts = np.flatnonzero(np.diff(kept[order])) + 1
         self.panels, self.places = [], np.zeros(len(values), dtype=np.intp)
-        fastest = spectra.fastest(k)
+        fastest = spectra.fastest(r if self.whole and r > ALL_SHAPES else k)
         for rows in np.split(order, cuts):
             m, box = int(kept[rows[0]]), (whole.low.copy(), whole.high.copy())
             box[0][self.axis], box[1][self.axis] = values[rows].min(), values[rows].max()
