@@ -26,6 +26,7 @@ from modal.maps.grid import Grid, named
 from modal.maps.store import Slices
 from modal.maps.verdicts import columns
 from modal.periodic.chart_motion import (
+    ALL_SHAPES,
     INSTANTS,
     SHARE,
     ChartMotion,
@@ -158,7 +159,8 @@ class ChartMethod:
         periods = np.array([self._turning(x) for x in points])
         rates, place = np.unique(periods, return_inverse=True)
         # A verdict on all modes needs all shapes.
-        r, fastest = len(motion.frequencies), spectra.fastest(self.k)
+        r = len(motion.frequencies)
+        fastest = spectra.fastest(r if whole and r > ALL_SHAPES else self.k)
         kept = np.array([r if whole else spectra.slow(min(self.k, r), rate) for rate in rates])
         for m in np.unique(kept):
             rows = np.flatnonzero(kept[place] == m)
