@@ -17,7 +17,8 @@ import numpy as np
 from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
 from assembly.errors import ConvergenceError, MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
-from assembly.mechanisms.deformed_motion import CLOSED, DeformedMotion, DeformedState
+from assembly.magnitudes import ROUND_OFF
+from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_reactions
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array
@@ -43,7 +44,7 @@ def newton(motion: DeformedMotion, q: Array, guess: Array) -> tuple[DeformedStat
             raise ConvergenceError("Newton's method diverges")
         state = motion.closed(state.q + step, rest, rest, state.path[0])
         converged = size <= STEP_TOLERANCE * float(np.linalg.norm(state.q))
-        noise = CLOSED * np.abs(state.force).max(initial=0.0)
+        noise = ROUND_OFF * np.abs(state.force).max(initial=0.0)
         if converged or np.abs(state.residual).max(initial=0.0) <= noise:
             return state, iteration
         exact = exact or size > SLOW * last

@@ -176,6 +176,21 @@ def normalizing_phase(X: Complex) -> Complex:
     return np.asarray(np.abs(peak) / peak)
 
 
+def restored(quadratic: Quadratic, modes: Modes) -> Modes:
+    """Modes of q/d, d = `quadratic.scaling`, in the units of q, with their errors there."""
+    d = quadratic.scaling[:, None]
+    lam, X, Y = modes.eigenvalues, d * modes.right, d * modes.left
+    phase = normalizing_phase(X)
+    X, Y = X * phase, Y * phase
+    return replace(
+        modes,
+        right=X,
+        left=Y,
+        backward_error=quadratic.backward_error(lam, X),
+        condition_number=condition_numbers(quadratic, lam, X, Y),
+    )
+
+
 def _kind(problem: ModeProblem, lam: Complex, X: Complex) -> NDArray[np.str_]:
     """ "rigid" where more than half of the kinetic energy is in the span of rigid fields (n, m).
 

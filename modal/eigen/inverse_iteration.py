@@ -23,11 +23,8 @@ from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.spectrum import separated
-from modal.eigen.tolerances import EPS, HALF, SMALL, ZERO
+from modal.eigen.tolerances import ATTEMPTS, EPS, HALF, SMALL, WEAK, ZERO
 from modal.types import Array, Complex, Index
-
-ROUNDS = 4  # factors for one group
-INDEPENDENT = 1e-3  # what may be left of the least singular value of a group's unit vectors
 
 Group = tuple[int, ...]
 
@@ -44,7 +41,7 @@ def refined(quadratic: Quadratic, pairs: Pairs, index: Index) -> Pairs:
     if poor.size == 0:
         return pairs
     values, better, groups = pairs.eigenvalues, dict[Group, Pairs](), list[Group]()
-    for _ in range(ROUNDS):
+    for _ in range(ATTEMPTS):
         met = [g for g in _joined(groups, clusters(values)) if np.isin(poor, g).any()]
         if met == groups:
             return _with(pairs, [better[g] for g in groups], groups)
@@ -176,14 +173,14 @@ def _better(quadratic: Quadratic, group: Pairs) -> Pairs:
     Each round starts from the eigenvalues of the one before: the error is squared.
     """
     error = _error(quadratic, group).max()
-    for _ in range(ROUNDS):
+    for _ in range(ATTEMPTS):
         if error <= ZERO:
             break
         found = iterated(quadratic, group)
         if found is None:
             break
         after = _error(quadratic, found).max()
-        kept = la.svdvals(found.right)[-1] >= INDEPENDENT * la.svdvals(_unit(group.right))[-1]
+        kept = la.svdvals(found.right)[-1] >= WEAK * la.svdvals(_unit(group.right))[-1]
         if after >= error or not kept:
             break
         group, error = found, after

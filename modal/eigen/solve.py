@@ -20,12 +20,12 @@ from assembly.magnitudes import check_count
 from assembly.optional import installed
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import NullChain, null_fields
-from modal.eigen.checked_modes import ModeProblem, checked_modes
+from modal.eigen.checked_modes import ModeProblem, checked_modes, restored
 from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
 from modal.eigen.prescribed import prescribed_modes
-from modal.eigen.quadratic import Quadratic
+from modal.eigen.quadratic import Quadratic, in_units
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.krylov import Engine
@@ -36,7 +36,6 @@ from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
 from modal.eigen.solvers.window import Window
 from modal.eigen.spectrum import overdamped
 from modal.eigen.tolerances import GROUP, SMALL
-from modal.eigen.unit_scaling import scaled_system
 from modal.types import Array
 
 Backend = Literal["slepc", "scipy", "dense"]
@@ -179,20 +178,22 @@ def _modes(
         raise InputError("M: is zero; a mode needs mass")
     if isinstance(deflation, NullChain):
         return run(system, quadratic)
-    original = system
-    scaled = scaled_system(system, quadratic)
-    if scaled is not None:
-        system, quadratic = scaled.system, Quadratic(scaled.system)
+    frozen, solved = system, quadratic
+    scaled = quadratic.has_mixed_units
+    if scaled:
+        frozen = in_units(system, quadratic.scaling)
+        solved = Quadratic(frozen)
     try:
-        if deflation == "auto":
-            modes = _with_found_null_space(system, quadratic, run)
-        else:
-            modes = run(system, quadratic)
+        modes = (
+            _with_found_null_space(frozen, solved, run)
+            if deflation == "auto"
+            else run(frozen, solved)
+        )
     except ConvergenceError as stopped:
-        if scaled is not None and isinstance(stopped.partial, Modes):
-            raise ConvergenceError(str(stopped), scaled.restored(stopped.partial)) from None
+        if scaled and isinstance(stopped.partial, Modes):
+            raise ConvergenceError(str(stopped), restored(quadratic, stopped.partial)) from None
         raise
-    return _with_prescribed(original, modes if scaled is None else scaled.restored(modes))
+    return _with_prescribed(system, restored(quadratic, modes) if scaled else modes)
 
 
 def engine_of(backend: str) -> tuple[Engine, str]:

@@ -25,7 +25,6 @@ from modal.eigen.tolerances import GROUP, HALF, ROUND_OFF
 from modal.types import Array, Complex, Mask
 
 AXIAL = 0.2  # |Im λ|/|λ| of an overdamped mode, at most
-TIE = 1e-9  # relative difference of sizes that does not order modes
 
 
 def overdamped(eigenvalues: Complex) -> Mask:
@@ -42,10 +41,10 @@ def sizes(eigenvalues: Complex, stiffness: Array, mass: Array) -> Array:
 
 
 def levels(values: Array) -> Array:
-    """Places of values (k,) in ascending order, those equal to TIE the same."""
+    """Places of values (k,) in ascending order, those equal to half of the digits the same."""
     order = np.argsort(values, kind="stable")
     with np.errstate(invalid="ignore"):
-        steps = np.diff(values[order]) > TIE * values[order][1:]
+        steps = np.diff(values[order]) > HALF * values[order][1:]
     level = np.empty(len(order), dtype=int)
     level[order] = np.concatenate([[0], np.cumsum(steps)])[: len(order)]
     return level

@@ -29,7 +29,6 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.combination import Kronecker
-from assembly.system.frozen import FrozenSystem
 from modal.eigen.mirror_parts import parts_of
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.tolerances import ZERO
@@ -309,10 +308,11 @@ def spanned(table: Array, of_groups: list[Group], columns: Mask | None = None) -
     return np.asarray(np.all((np.abs(table - combined) <= KNOWN * size)[:, chosen], axis=1))
 
 
-def box_of(system: FrozenSystem) -> Box:
-    """The box of a small system: a family of one."""
-    family, quadratic = AffineFamily(lambda point: system, {}), Quadratic(system)
-    at = family.coefficients([{}])
-    symmetric, mass = quadratic.stiffness_parts[0].toarray(), quadratic.M.toarray()
-    lowest = la.eigh(symmetric, mass, eigvals_only=True, subset_by_index=[0, 0])
-    return FamilyBox(family, at).at(at).first(float(lowest[0]))
+def box_of(quadratic: Quadratic) -> Box:
+    """The box of a small system."""
+    damping, gyroscopic = quadratic.damping_parts
+    symmetric, circulatory = quadratic.stiffness_parts
+    M, dissipative = quadratic.M, is_semidefinite(damping)
+    kappa = skew_ratio(circulatory, damping) if dissipative else np.inf
+    lowest = la.eigh(symmetric.toarray(), M.toarray(), eigvals_only=True, subset_by_index=[0, 0])
+    return Box(skew_ratio(gyroscopic, M), kappa, max(0.0, -float(lowest[0])), dissipative)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from assembly.errors import AccuracyError, ConvergenceError, InputError
-from assembly.linalg.combination import Combination
 from assembly.magnitudes import check_count
-from assembly.system.frozen import PARTS, FrozenSystem, check_is_frozen
+from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
-from modal.eigen.quadratic import Quadratic, diagonally_scaled
+from modal.eigen.quadratic import Quadratic, in_units
 from modal.eigen.solve import solve
 from modal.eigen.tolerances import HALF
 from modal.proofs.all_modes import all_modes
@@ -192,14 +190,16 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
         result = _large(system, k)
         if not result._is_partial() or system.n > AFFORDABLE:
             return result
-    small, zeros = _balanced(system), 0
+    # Error bounds for about unit mass do not depend on units. Powers of two scale exactly.
+    small, zeros = in_units(system, 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))), 0
     if small.rigid.shape[1]:
         free = without_translations(small)
         if free is None:
             return _without_modes(ENERGY, Box(0.0, 0.0, 0.0))
         small, zeros = free
-    box = box_of(small)
-    if box.circulatory == 0.0 and _is_resisted(small):
+    quadratic = Quadratic(small)
+    box = box_of(quadratic)
+    if box.circulatory == 0.0 and _is_resisted(small, quadratic.stiffness_parts[0]):
         return _without_modes(ENERGY, box)
     decided = _by_all_modes(small, zeros, box, k)
     if system.n > ALL_MODES and decided.verdict == WORDS[UNDECIDED]:
@@ -223,26 +223,8 @@ def _by_all_modes(system: FrozenSystem, zeros: int, box: Box, k: int) -> Stabili
     return _conclude(modes.eigenvalues, modes.bounds, proof, box, modes.on_axis)
 
 
-def _balanced(system: FrozenSystem) -> FrozenSystem:
-    """The system scaled to about unit mass: error bounds then do not depend on units.
-
-    Powers of two scale without round-off.
-    """
-    d = 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))
-    parts: dict[str, Any] = {
-        name: Combination.of(
-            system.n,
-            [weight for weight, _ in system.parts[name].terms],
-            [diagonally_scaled(A.tocsr(), d) for _, A in system.parts[name].terms],
-        )
-        for name in PARTS
-    }
-    return FrozenSystem(**parts, rigid=system.rigid / d[:, None], parameters=system.parameters)
-
-
-def _is_resisted(system: FrozenSystem) -> bool:
+def _is_resisted(system: FrozenSystem, symmetric: sp.csr_matrix) -> bool:
     """Whether the symmetric stiffness is positive definite, but for rigid motions at zero."""
-    symmetric = Quadratic(system).stiffness_parts[0]
     V = null_fields(system.rigid, system.M, system.stiffness, system.parts)
     free = np.setdiff1d(np.arange(system.n), pinned_dofs(V)) if V.shape[1] else slice(None)
     return is_definite(sp.csr_matrix(symmetric[free][:, free]))

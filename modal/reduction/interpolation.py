@@ -135,11 +135,16 @@ def _refined(
         values = finer
 
 
-def fourier_interpolant(values: Array, t0: float, period: float) -> Interpolant:
-    """The trigonometric polynomial through values (m, ...) at m equal parts of the period."""
+def fourier_interpolant(values: Array, t0: float, period: float, weak: float = 0.0) -> Interpolant:
+    """The trigonometric polynomial through values (m, ...) at m equal parts of the period.
+
+    weak: the highest coefficients below this share of the largest are left out.
+    """
     samples = len(values)
     coefficients = np.fft.rfft(values, axis=0)[: (samples + 1) // 2] / samples
-    return _fourier(coefficients, samples, t0, period)
+    size = _largest(coefficients, np.ones(1))
+    last = int(np.flatnonzero(size >= weak * size.max()).max())
+    return _fourier(coefficients[: last + 1], samples, t0, period)
 
 
 def _fourier(

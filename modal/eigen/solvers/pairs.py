@@ -54,7 +54,7 @@ class Pairs:
         return self.ascending(np.abs(self.eigenvalues - target))
 
     def ascending(self, sizes: Array) -> Pairs:
-        """Sorted by sizes (k,); those equal to 1e-9 by |λ|, Re λ, then Im λ."""
+        """Sorted by sizes (k,); those equal to 1e-8 by |λ|, Re λ, then Im λ."""
         lam = self.eigenvalues
         return self.take(np.lexsort((lam.imag, lam.real, levels(np.abs(lam)), levels(sizes))))
 
