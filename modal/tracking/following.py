@@ -4,7 +4,7 @@ event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +16,6 @@ from modal.tracking.inspection import inspect
 from modal.tracking.matching import Match, Overlap, align, assign
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Index, Mask
-
-# Fractions at which a step is cut: the first one where the modes can be computed.
-HALVES = (0.5, 0.45, 0.55)
 
 
 @dataclass(frozen=True)
@@ -166,15 +163,16 @@ class Follower:
         if search.left <= 0:
             return None
         search.left -= 1
-        part = (at - a.at) / (b.at - a.at)
-        return self._between(a, b, (part, 0.9 * part, 0.1 + 0.9 * part))
+        return self._between(a, b, (at - a.at) / (b.at - a.at))
 
     def _middle(self, a: Snapshot, b: Snapshot) -> Snapshot:
         """The modes near the middle of a step, which must have modes."""
-        return self._between(a, b, HALVES) or self.solve(0.5 * (a.at + b.at))
+        return self._between(a, b, 0.5) or self.solve(0.5 * (a.at + b.at))
 
-    def _between(self, a: Snapshot, b: Snapshot, parts: Iterable[float]) -> Snapshot | None:
-        """The modes part of the way from a to b, at the first part where they can be found."""
+    def _between(self, a: Snapshot, b: Snapshot, part: float) -> Snapshot | None:
+        """The modes part of the way from a to b, or a little before or after it, at the first place
+        where they can be computed."""
+        parts = (part, 0.9 * part, 0.1 + 0.9 * part)
         found = (self._modes(a.at + part * (b.at - a.at)) for part in parts)
         return next((middle for middle in found if middle is not None), None)
 
