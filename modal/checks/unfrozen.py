@@ -22,7 +22,7 @@ from scipy.optimize import linear_sum_assignment
 from modal.data.progress import counted, shown
 from modal.periodic.balanced import Balanced, energy_root
 from modal.periodic.collocation import ORDER, monodromy
-from modal.periodic.floquet import on_basis
+from modal.periodic.floquet import GUARD, on_basis
 from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.reduction.interpolation import (
     chebyshev_interpolant,
@@ -37,7 +37,6 @@ Matrix = Callable[[float], Array]
 RECORDS = 65  # instants of a period that are tracked by default, and where coordinates are taken
 RESOLUTION = 0.25  # |λ| h of the fastest mode followed, in steps of order 6
 INSTANTS = 12  # whose frozen modes span the reduced space
-GUARD = 2
 FULL = 24  # degrees of freedom up to which a model is not reduced
 
 

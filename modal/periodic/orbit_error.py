@@ -8,14 +8,11 @@ quotient. Both are means over the period.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from assembly.types import Inexact
-from modal.periodic.balanced import Balanced
 from modal.periodic.galerkin import GalerkinModel
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion
 from modal.types import Array, Complex
 
 INSTANTS = 16  # of the period, at which residuals are evaluated
@@ -46,7 +43,18 @@ def orbit_error(
     part = slice(1, None, max(2, count // INSTANTS))
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
-    q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
+    return residual_error(
+        source, times, *(shapes @ values for values in (eta[part], velocity, acceleration))
+    )
+
+
+def residual_error(
+    source: ReducedMotion | GalerkinModel, times: Array, q: Inexact, v: Inexact, a: Inexact
+) -> Array:
+    """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
+
+    q, v, a (P, r, m): displacement, velocity and acceleration in the coordinates of `source`.
+    """
     series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
     force = M @ a + C @ v + K @ q
@@ -67,18 +75,3 @@ def orbit_error(
 
 def _form(left: Inexact, right: Inexact) -> Array:
     return np.asarray((left.conj() * right).sum(axis=-2).real)
-
-
-def basis_error(model: Any, basis: Array, A: Balanced, t: float, vectors: Complex) -> Array:
-    """Estimated error (m,) of the exponents, 1/s, from the residual at t.
-
-    basis (n, r); A: of the reduced model; vectors (2r, m): its Floquet vectors at t, in the
-    coordinates of A.
-    """
-    r, at, space = basis.shape[1], np.array([t]), GalerkinModel(model, basis)
-    state, rate = A.restored(vectors), A.restored(A.many(at)[0] @ vectors)
-    q, v, a = state[:r], state[r:], rate[r:]
-    M, tiny = space.freeze_many(at).mass[0], np.finfo(float).tiny
-    missing = space.missing(at, q[None], v[None], a[None])[0][0]
-    inertia, speed = (np.maximum(_form(x, M @ x), tiny) for x in (q, v))
-    return np.asarray(SAFETY * missing**2 / (2.0 * np.sqrt(speed * inertia)))

@@ -20,8 +20,14 @@ import scipy.linalg as la
 
 from assembly.errors import AccuracyError, ConvergenceError
 from modal.periodic.balanced import Balanced
-from modal.periodic.chart_motion import ALL_SHAPES, ChartMotion, accelerations_of
-from modal.periodic.chart_panel import SHARE, Spectra, slow_first
+from modal.periodic.chart_motion import (
+    ALL_SHAPES,
+    SHARE,
+    ChartMotion,
+    Spectra,
+    accelerations_of,
+    slow_first,
+)
 from modal.periodic.collocation import ORDER, monodromy_factors, step_maps
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
@@ -33,7 +39,7 @@ from modal.periodic.product_eigen import EPS, product_modes
 from modal.periodic.slow_motion import moving_frame, moving_states, slow_motion
 from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion
 from modal.types import Array, Complex, Index
 
 # Instants whose frozen modes span the space, its least singular value of the largest, and parts of
