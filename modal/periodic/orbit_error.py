@@ -8,7 +8,10 @@ quotient. Both are means over the period.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from assembly.types import Inexact
 from modal.periodic.galerkin import GalerkinModel
@@ -44,21 +47,22 @@ def orbit_error(
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
     q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
-    return residual_error(source, times, q, v, a, exact)
+    return residual_error(source, times, q, v, a, exact=exact)
 
 
 def residual_error(
     source: ReducedMotion | GalerkinModel,
     times: Array,
-    q: Complex,
-    v: Complex,
-    a: Complex,
+    q: NDArray[Any],
+    v: NDArray[Any],
+    a: NDArray[Any],
+    *,
     exact: bool = False,
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
 
-    q, v, a (P, r, m): displacement, velocity and acceleration in the coordinates of `source`. exact:
-    as of `orbit_error`.
+    q, v, a (P, r, m): displacement, velocity and acceleration in the coordinates of `source`.
+    exact: as of `orbit_error`.
     """
     series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
