@@ -55,6 +55,7 @@ def floquet(
     k: int = 12,
     tolerance: float | None = None,
     breaks: Sequence[float] = (),
+    steps: None = None,
     basis: Any = None,
     narrowest: float | None = None,
     progress: bool | None = False,
@@ -83,6 +84,8 @@ def floquet(
         Instants within the period where the matrices jump, s. Only for "dense". Jumps, kinks and
         pulses that are not declared are found where they are wider than `narrowest`; a model that
         has some takes "dense".
+    steps : None
+        Of a method that is gone.
     basis : array_like, shape (n, r), optional
         Basis of the displacements, only for "reduced".
     narrowest : float, optional
@@ -127,6 +130,10 @@ def floquet(
     """
     check_period_length(period)
     check_count(k, "k")
+    if str(method) == "arnoldi" or steps is not None:
+        raise InputError(
+            'method: "arnoldi" and its steps are gone; "reduced" finds the k slowest modes'
+        )
     check_choice(method, ("dense", "reduced", None), "method")
     if tolerance is not None:
         check_between(tolerance, "tolerance", 0.0, 1.0)
