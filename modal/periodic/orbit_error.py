@@ -8,7 +8,10 @@ quotient. Both are means over the period.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from assembly.types import Inexact
 from modal.periodic.galerkin import GalerkinModel
@@ -27,11 +30,13 @@ def orbit_error(
     eta: Complex,
     rates: Complex,
     span: tuple[float, float],
+    exact: bool = False,
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes.
 
     shapes (r, k): of the space, in the coordinates of `source`. eta (s, k, m): periodic parts p at
     s equal parts of the period, a power of two from 32. rates (m,): λ. span: start and period, s.
+    exact: the modes are those of the space, so that their residual has no part in it.
     """
     (t0, period), count = span, len(eta)
     turns = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)[:, None, None] + rates
@@ -41,17 +46,23 @@ def orbit_error(
     part = slice(1, None, max(2, count // INSTANTS))
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
-    return residual_error(
-        source, times, *(shapes @ values for values in (eta[part], velocity, acceleration))
-    )
+    q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
+    return residual_error(source, times, q, v, a, exact=exact)
 
 
 def residual_error(
-    source: ReducedMotion | GalerkinModel, times: Array, q: Inexact, v: Inexact, a: Inexact
+    source: ReducedMotion | GalerkinModel,
+    times: Array,
+    q: NDArray[Any],
+    v: NDArray[Any],
+    a: NDArray[Any],
+    *,
+    exact: bool = False,
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
 
     q, v, a (P, r, m): displacement, velocity and acceleration in the coordinates of `source`.
+    exact: as of `orbit_error`.
     """
     series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
@@ -66,6 +77,7 @@ def residual_error(
     q = q - response
     a = -np.linalg.solve(M, C @ v + K @ q)
     outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)
+    inside = 0.0 * inside if exact else inside
     missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
     return np.asarray(missing + source.round_off(omega))
 

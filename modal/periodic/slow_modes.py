@@ -20,7 +20,14 @@ import scipy.linalg as la
 
 from assembly.errors import AccuracyError, ConvergenceError
 from modal.periodic.balanced import Balanced
-from modal.periodic.chart_motion import SHARE, ChartMotion, Spectra, accelerations_of, slow_first
+from modal.periodic.chart_motion import (
+    ALL_SHAPES,
+    SHARE,
+    ChartMotion,
+    Spectra,
+    accelerations_of,
+    slow_first,
+)
 from modal.periodic.collocation import ORDER, monodromy_factors, step_maps
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
@@ -38,7 +45,8 @@ from modal.types import Array, Complex, Index
 # Instants whose frozen modes span the space, its least singular value of the largest, and parts of
 # the period: the second where the stated error of the first is too large.
 SPACES = ((6, 1e-5, 1), (24, 1e-6, 128))
-ENOUGH = 1e-6  # stated error, of the frequency, that is not improved
+TOLERANCE = 1e-5  # of log μ
+ENOUGH = 1e-6  # stated error, of the frequency, that is not improved at that tolerance
 FEWEST_HARMONICS = 4  # of the elimination of fast shapes
 FASTEST = 2e4  # rad a period of the fastest of modes that may decouple
 GROWTH = 1.5  # of the number of steps
@@ -47,12 +55,14 @@ MOST_STEPS = 1 << 15
 
 @dataclass(frozen=True)
 class _Slow:
-    """A model on its slow coordinates z: x = X(t) z, z' = B(t) z, x = (ω η, η̇) of `motion`."""
+    """A model on its slow coordinates z: x = X(t) z, z' = B(t) z, x = (ω η, η̇) of `motion`.
+    whole: nothing was eliminated."""
 
     motion: ChartMotion
     X: Interpolant
     B: Interpolant
     period: float
+    whole: bool = False
 
     @property
     def start(self) -> float:
@@ -149,6 +159,7 @@ def slow_modes(
     where the propagation does not converge.
     """
     best: FloquetModes | None = None
+    allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
     for instants, independent, parts in SPACES:
         try:
             motion = ChartMotion.of(lambda _: (source, period), [{}], k, t0, independent, instants)
@@ -161,7 +172,7 @@ def slow_modes(
             found = _modes_of(slow, source, k, tolerance)
             last, error = np.inf if best is None else best.error.max(), found.error.max()
             best = found if best is None or error < last else best
-            enough = error <= ENOUGH * np.abs(found.eigenvalues).max()
+            enough = error <= allowed * np.abs(found.eigenvalues).max()
             # What more slow coordinates do not halve is the error of the space.
             if enough or not error <= 0.5 * last:
                 break
@@ -182,7 +193,8 @@ def _modes_of(
     found = slow.modes(k, tolerance)
     V, r = motion.shapes, len(motion.frequencies)
     eta = found.states[:, :r] / motion.frequencies[:, None]
-    missed = orbit_error(source, V, eta, found.rates, (t0, period)) * found.condition
+    missed = orbit_error(source, V, eta, found.rates, (t0, period), slow.whole)
+    missed = missed * found.condition
     exponents = found.logs / period
     missed = coupled(missed[None], exponents[None], found.condition[None])[0]
     error = np.where(np.isfinite(missed), found.error + missed * period, np.inf)
@@ -208,7 +220,8 @@ def _slow_parts(
     K = 0.5 * (K + K.swapaxes(1, 2))
 
     # The error by the elimination is measured, so modes that are less far apart may be tried too.
-    for m in dict.fromkeys([spectra.slow(min(k, r), rate), *range(min(k, r), r)]):
+    tried = dict.fromkeys([spectra.slow(min(k, r), rate), *range(min(k, r), r)])
+    for m in tried if r > ALL_SHAPES else ():
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
         frame = moving_frame(M, K, m) if harmonics >= FEWEST_HARMONICS else None
         if frame is None:
@@ -222,7 +235,8 @@ def _slow_parts(
             T = T[:, :, order]
             X = T[:, :, : 2 * m] + T[:, :, 2 * m :] @ found.L
             yield _part(motion, X, found.B, period)
-    yield _part(motion, np.repeat(np.eye(2 * r)[None], len(A), axis=0), A, period)
+    everything = np.repeat(np.eye(2 * r)[None], len(A), axis=0)
+    yield replace(_part(motion, everything, A, period), whole=True)
 
 
 def _part(motion: ChartMotion, X: Array, B: Array, period: float) -> _Slow:
