@@ -21,7 +21,6 @@ from assembly.bodies.made_from import in_words
 from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
-from assembly.linalg.factorization import Factorization
 from assembly.linalg.symmetric import ENTRIES
 from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
@@ -320,12 +319,7 @@ class Mechanism(TrimmedMechanism):
         The equilibrium is that of the frozen system, K_total q = Q: with the forces of the
         undeflected motion, to first order, the velocity q̇ left out.
         """
-        system, now = self.freeze(t), self.instant(t)
-        if system.rigid.shape[1]:
-            raise MechanismError("deflections: the mechanism is free to move, drive it")
-        with Factorization(system.stiffness, "general") as factor:
-            q = np.asarray(factor.solve(system.Q))
-        elastic = self.elastic(None)
+        q, now, elastic = self._static(t, None, "deflections"), self.instant(t), self.elastic(None)
         full = elastic.pattern(True)[1].expand(q, elastic.transform(now).value)
         moved = np.asarray(now.gradient.value @ full[self.topology.touched])
         return deflections_by_name(self.topology, moved, now.deflected)

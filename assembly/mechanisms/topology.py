@@ -63,7 +63,7 @@ class Topology:
         self.bodies, self.joints, self.drivers, self.planar = bodies, joints, drivers, planar
         self.rows, self.points, self.row_points = rows, points, row_points
         self.applied, self.compliance, self.bushings = applied, compliance, compliance.bushings
-        self.tie_names = [tie.name for tie in (*joints, *self.bushings)]
+        self.tie_names = [*(joint.name for joint in joints), *(b.name for b in self.bushings)]
         self.offsets: Index = np.cumsum([0, *(body.size for body in bodies.values())])
         far = max(float(np.abs(lever).max()) for lever in rows.rigid_levers)
         self.length = far if far > 0.0 else 1.0
