@@ -8,7 +8,6 @@ reactions the prestress of every body, and δ = T(t) q ties the elastic degrees 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -202,7 +201,7 @@ class Mechanism(TrimmedMechanism):
             )
         return self.freeze_many([t], transport, prestress, driven)[0]
 
-    @cached_property
+    @property
     def has_large_bodies(self) -> bool:
         """Whether a body has so many degrees of freedom that a reduced basis of it pays."""
         return any(self.is_large(name) for name in self.bodies)
@@ -324,7 +323,7 @@ class Mechanism(TrimmedMechanism):
         moved = np.asarray(now.gradient.value @ full[self.topology.touched])
         return deflections_by_name(self.topology, moved, now.deflected)
 
-    @cached_property
+    @property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
         return frame_stiffness(self.topology)
 
