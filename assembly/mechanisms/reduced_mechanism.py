@@ -8,6 +8,7 @@ WᵀM_rW, WᵀC_rW, WᵀK_rW of those of the full one, W constant, at every inst
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -92,7 +93,7 @@ class ReducedMechanism(Mechanism):
         topology: Topology,
         elastic: ElasticReduction,
         x: Inexact,
-        convert: Callable[[ReducedBody, Array], Array],
+        convert: Callable[[ReducedBody, Any], Any],
     ) -> Inexact:
         """Values at the independent DOFs (n, ...) of `topology`, those of reduced bodies
         converted, at all DOFs of the other mechanism."""

@@ -63,7 +63,7 @@ class Topology:
         self.bodies, self.joints, self.drivers, self.planar = bodies, joints, drivers, planar
         self.rows, self.points, self.row_points = rows, points, row_points
         self.applied, self.compliance, self.bushings = applied, compliance, compliance.bushings
-        self.tie_names = [tie.name for tie in (*joints, *self.bushings)]
+        self.tie_names = [*(joint.name for joint in joints), *(b.name for b in self.bushings)]
         self.offsets: Index = np.cumsum([0, *(body.size for body in bodies.values())])
         far = max(float(np.abs(lever).max()) for lever in rows.rigid_levers)
         self.length = far if far > 0.0 else 1.0
@@ -77,6 +77,7 @@ class Topology:
         place[tuple(self.units.T)] = np.arange(len(self.units))
         of_entries = place[row_points].reshape(-1, 12)
         self.unit_of: Index = np.where(self._read, of_entries, len(self.units))
+        self._pair_sum = self._find_pair_sum()
         self.motions = self._find_motions()
         self._check_motions()
         self.touched: Index = np.union1d(self.motions.indices, applied.touched).astype(np.intp)
@@ -245,8 +246,7 @@ class Topology:
         summed = np.asarray((self._pair_sum @ terms.T).T)
         return summed.reshape(*factors.shape[:-1], len(self.units), len(self.units))
 
-    @cached_property
-    def _pair_sum(self) -> sp.csr_matrix:
+    def _find_pair_sum(self) -> sp.csr_matrix:
         """Which entries of the Hessians (rows, 12, 12) add up to each pair of units."""
         count = len(self.units)
         first, second = (

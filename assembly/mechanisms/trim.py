@@ -167,7 +167,7 @@ class Trim:
             out[name] = (nodes, moved @ pose.R[i].T)
         return out
 
-    @cached_property
+    @property
     def reactions(self) -> dict[str, Reaction]:
         """Force and moment of every joint and bushing on its second body, at its displaced point.
 
@@ -177,7 +177,7 @@ class Trim:
         rotations = motion.joints.frames(motion.state, state.rows.carried).rotation.value
         return joint_reactions(motion.topology, state.multipliers, state.rows.wrench, rotations)
 
-    @cached_property
+    @property
     def deflections(self) -> dict[str, Array]:
         """Deflections of elastic drives (1,), rad or m, and of bushings (6,), in the plane (3,)."""
         state, topology = self._state, self._state.motion.topology
