@@ -63,7 +63,8 @@ MUTANTS = [
     ),
     Mutant(
         "box: no circulatory forces", "modal/proofs/box.py",
-        "gyroscopic, self.circulatory)", "gyroscopic, 0.4 * self.circulatory)",
+        "return max(0.5 * self.gyroscopic, self.circulatory)",
+        "return max(0.5 * self.gyroscopic, 0.4 * self.circulatory)",
         (f"{VERDICT}::test_no_unstable_eigenvalue_is_outside_the_box",),
     ),
     Mutant(
@@ -89,6 +90,12 @@ MUTANTS = [
     Mutant(
         "error bounds: no (|λ|/ω_c)²", "modal/reduction/error_bounds.py",
         "- size * skew - (size / resolved) ** 2", "- size * skew",
+        (f"{SHARP}::test_the_error_bound_of_a_basis_that_lacks_one_shape",),
+    ),
+    Mutant(
+        "error bounds: no 1/γ", "modal/reduction/error_bounds.py",
+        "square[:, None, :] / distance[:, :, None]",
+        "square[:, None, :] / np.ones(distance.shape + (1,))",
         (f"{SHARP}::test_the_error_bound_of_a_basis_that_lacks_one_shape",),
     ),
     Mutant(
