@@ -47,7 +47,7 @@ def orbit_error(
 
 
 def residual_error(
-    source: ReducedMotion | GalerkinModel, times: Array, q: Inexact, v: Inexact, a: Inexact
+    source: ReducedMotion | GalerkinModel, times: Array, q: Complex, v: Complex, a: Complex
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
 
@@ -64,7 +64,7 @@ def residual_error(
     response = np.linalg.solve(static, force)
     between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
     q = q - response
-    a = -np.linalg.solve(M, C @ v + K @ q)
+    a = np.asarray(-np.linalg.solve(M, C @ v + K @ q), dtype=complex)
     outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)
     missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
     return np.asarray(missing + source.round_off(omega))
