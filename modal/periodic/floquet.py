@@ -28,6 +28,7 @@ from modal.periodic.orbit_error import orbit_error
 from modal.periodic.periodic_modes import Orbits, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period, check_period_length, sampling
+from modal.periodic.slow_modes import TOLERANCE as SLOW_TOLERANCE
 from modal.periodic.slow_modes import slow_modes
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion_on_basis import motion_on_basis
@@ -39,7 +40,6 @@ Method = Literal["dense", "reduced"]
 
 DENSE_LIMIT = 60  # degrees of freedom up to which all modes are computed
 TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
-REDUCED_TOLERANCE = 1e-5  # of log μ
 BASIS_ACCURACY = 1e-7  # of the frozen modes that a basis holds
 INSTANTS = 8  # of a period, whose frozen modes span a basis
 GUARD = 2  # additional modes of these
@@ -159,7 +159,7 @@ def floquet(
     if all_modes is None:
         source = large or _on_frozen_modes(model, basis, period, t0, k, progress)
         with phase("Floquet: the slow modes", progress):
-            found = slow_modes(source, period, t0, k, tolerance or REDUCED_TOLERANCE)
+            found = slow_modes(source, period, t0, k, tolerance or SLOW_TOLERANCE)
         found = _lifted(found, source)
     elif large is not None:
         found = _lifted(_with_basis_error(all_modes, large), large)

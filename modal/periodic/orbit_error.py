@@ -27,11 +27,13 @@ def orbit_error(
     eta: Complex,
     rates: Complex,
     span: tuple[float, float],
+    exact: bool = False,
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes.
 
     shapes (r, k): of the space, in the coordinates of `source`. eta (s, k, m): periodic parts p at
     s equal parts of the period, a power of two from 32. rates (m,): λ. span: start and period, s.
+    exact: the modes are those of the space, so that their residual has no part in it.
     """
     (t0, period), count = span, len(eta)
     turns = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)[:, None, None] + rates
@@ -66,6 +68,7 @@ def residual_error(
     q = q - response
     a = np.asarray(-np.linalg.solve(M, C @ v + K @ q), dtype=complex)
     outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)
+    inside = 0.0 * inside if exact else inside
     missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
     return np.asarray(missing + source.round_off(omega))
 
