@@ -57,7 +57,7 @@ MUTANTS = [
         (f"{SHARP}::test_the_height_of_the_box_is_that_of_a_softened_gyroscope",),
     ),
     Mutant(
-        "box of a family: 0.4 γ", "modal/proofs/family_box.py",
+        "box of a family: 0.4 γ", "modal/proofs/box.py",
         "np.maximum(0.5 * self.gyroscopic", "np.maximum(0.4 * self.gyroscopic",
         (f"{SHARP}::test_the_height_of_the_box_is_that_of_a_softened_gyroscope",),
     ),
@@ -149,14 +149,14 @@ MUTANTS = [
         (f"{SHARP}::test_round_off_is_that_of_the_products",),
     ),
     Mutant(
-        "links: the residual of one link, of a motion", "modal/reduction/reduced_motion.py",
+        "links: the residual of one link, of a motion", "modal/reduction/motion.py",
         "square += dual_squares(sketch)", "square = dual_squares(sketch)",
         (f"{SHARP}::test_residuals_of_all_links_count",),
     ),
     Mutant(
         "links: the residual of one link, of modes", "modal/reduction/instants.py",
-        "            for name in self.names\n        )\n        return np.sqrt(square)",
-        "            for name in self.names[:1]\n        )\n        return np.sqrt(square)",
+        "for name in self.projected\n        )\n        return np.sqrt(square)",
+        "for name in list(self.projected)[:1]\n        )\n        return np.sqrt(square)",
         (f"{SHARP}::test_residuals_of_all_links_count",),
     ),
     Mutant(

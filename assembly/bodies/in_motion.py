@@ -18,23 +18,23 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.bodies.balance import Energies, Momenta
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
-from assembly.elements.family import ElementFamily
+from assembly.elements.family import ElementFamily, Passage
 from assembly.elements.large_rotation import spin_of
-from assembly.elements.moments import SIZE, kinetic_energy, velocity_map
-from assembly.elements.passage import Passage
+from assembly.elements.moments import SIZE, kinetic_energy, momenta, velocity_map
 from assembly.system.frozen import PARTS
 from assembly.types import Array, Index
 
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT = range(len(PARTS))
 # Part of each fixed matrix of a body, and which number of the motion multiplies it, of 1, ω (3),
 # the products ω_iω_j (6) and ε (3).
-FACTORS = 13
 FIXED = (
     (M, D, K, *3 * (C,), *3 * (K_D,), *6 * (K_OMEGA2,), *3 * (K_EPSILON,)),
-    (0, 0, 0, 1, 2, 3, *range(1, FACTORS)),
+    (0, 0, 0, 1, 2, 3, *range(1, 13)),
 )
+FACTORS = len({*FIXED[1]})
 
 
 class MovingBodies:
@@ -244,6 +244,36 @@ class BodiesMotion:
             power += 2.0 * kinetic_energy(A, np.zeros(6))
         return power
 
+    def energies(self, r: Array, R: Array, gravity: Array) -> Energies:
+        """Kinetic energy and potentials of bodies whose frames are at r (B, 3), R (B, 3, 3)."""
+        masses = zip(self.moments, self.twist, r, R, strict=True)
+        kinetic, weight = np.sum(
+            [
+                (kinetic_energy(A, v), gravity @ (A[0, 0] * x + Q @ A[0, 1:4]))
+                for A, v, x, Q in masses
+            ],
+            axis=0,
+        )
+        return Energies(float(kinetic), self.strain_energy, -float(weight))
+
+    def momenta(self, r: Array, R: Array) -> Momenta:
+        """Momentum and angular momentum of bodies whose frames are at r (B, 3), R (B, 3, 3)."""
+        linear, angular = np.zeros((2, 3))
+        for A, twist, x, Q in zip(self.moments, self.twist, r, R, strict=True):
+            p, h = (Q @ part for part in momenta(A, twist))
+            linear, angular = linear + p, angular + h + np.cross(x, p)
+        return Momenta(linear, angular)
+
+    def power(self, force: Array) -> float:
+        """Power, W, of nodal forces (n,) on the absolute motion."""
+        inner = self.stack.offsets[1:-1]
+        power = float(force @ self.path[1])
+        parts = (np.split(x, inner) for x in (self.path[0], force))
+        for body, u, own, twist in zip(self.stack.bodies, *parts, self.twist, strict=True):
+            if np.any(own):
+                power += _frame_power(body, u, own, twist)
+        return power
+
 
 def velocity_of_nodes(body: Body, u: Array, twist: Array) -> Array:
     """Velocities (n,) of displaced nodes that move with the frame; zero for rotations."""
@@ -262,7 +292,7 @@ def _shifts(body: Body, u: Array) -> Array:
     return np.asarray(fields[dofs.node, dofs.component])
 
 
-def frame_power(body: Body, u: Array, force: Array, twist: Array) -> float:
+def _frame_power(body: Body, u: Array, force: Array, twist: Array) -> float:
     """Power, W, of nodal forces (n,) on the motion of the frame, at displacements u (n,).
 
     A moment is that on the node's rotation vector φ: m = T(−φ)ᵀ M of the couple M.

@@ -25,8 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.elements.continuum import Continuum
-from assembly.elements.family import ElementFamily
-from assembly.elements.passage import Displaced
+from assembly.elements.family import Displaced, ElementFamily
 from assembly.kinematics import SKEW_UNITS
 from assembly.types import Array, Index
 

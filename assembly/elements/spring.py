@@ -7,8 +7,7 @@ import scipy.sparse as sp
 
 from assembly.dofs import SPATIAL, DofMap
 from assembly.elements.element_map import ElementMap
-from assembly.elements.family import ElementFamily
-from assembly.elements.passage import Displaced
+from assembly.elements.family import Displaced, ElementFamily
 from assembly.types import Array, Index
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -26,17 +25,6 @@ from assembly.mechanisms.topology import Topology
 from assembly.types import Array, Index
 
 SMALLEST_COSINE = 0.05  # of the deflection of an elastic drive: up to 87 degrees
-
-
-class PacedRows(JointRows):
-    """Conditions whose drivers' laws run at a share of their pace: rates times `pace`."""
-
-    pace = 1.0
-
-    def laws(self, t: Any, lag: Array | None = None) -> tuple[Taylor, Taylor]:
-        f, c = super().laws(t, lag)
-        pace = self.pace ** np.arange(3.0)
-        return tuple(Taylor(pace.reshape(3, *(1,) * (x.data.ndim - 1)) * x.data) for x in (f, c))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -64,7 +52,7 @@ class DeformedJoints:
         self.topology, m = topology, len(topology.rows)
         levers = np.array([point.lever for point in topology.points]).reshape(-1, 3)
         pairs = topology.row_points[:m]
-        self.rows = PacedRows(topology.rows.conditions, pairs, levers[pairs], levers[pairs])
+        self.rows = JointRows(topology.rows.conditions, pairs, levers[pairs], levers[pairs])
         self.deflections = None
         if topology.bushings:
             ties = 2 * (len(topology.joints) + np.arange(len(topology.bushings)))
@@ -134,14 +122,14 @@ class DeformedJoints:
         R, r = state.frames.rotation.along(bodies, -3), state.frames.origin.along(bodies, -2)
         return Frames(r + matrix_vector(R, Taylor(offsets)), matrix_product(R, Taylor(own)))
 
-    def at(self, state: RigidState, path: Array) -> DeformedRows:
+    def at(self, state: RigidState, path: Array, pace: float) -> DeformedRows:
         """All rows while the bodies' frames move by `state` and the DOFs by the jet path (3, n).
 
-        Raises ConvergenceError for deflections out of range.
+        pace: of the drivers' laws. Raises ConvergenceError for deflections out of range.
         """
         carried = self.carried(path)
         frames = self.frames(state, carried)
-        e = self.rows.evaluate(frames, state.t)
+        e = self.rows.evaluate(frames, state.t, pace=pace)
         x = e.value.data.copy()
         slope = self._slope(e)
         factor, node = Taylor(slope.data[..., None, None]), self.rows.node_gradient(e)

@@ -16,29 +16,24 @@ finite deflection").
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from assembly.bodies.balance import Energies, Momenta, Powers
-from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, K, frame_power
+from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, K
 from assembly.bodies.nonlinear import ITERATIONS
-from assembly.elements.moments import kinetic_energy, momenta
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
-from assembly.kinematics import unit_coefficients
 from assembly.linalg.combination import Pattern
+from assembly.magnitudes import ROUND_OFF
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.reactions import Instant, InverseDynamics
-from assembly.mechanisms.rigid_state import RigidState
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from assembly.types import Array
-
-CLOSED = 1e-13  # of a characteristic length, or rad: the last step that closes the joints
 
 
 class DeformedMotion:
@@ -65,22 +60,9 @@ class DeformedMotion:
         self.slaves, self._slave_places = touched[partition.slaves], partition.slaves
         compliance = self.topology.compliance
         whole = now.state
-        self.state = (
-            whole
-            if share == 1.0
-            else RigidState(
-                whole.t,
-                whole.pose,
-                np.sqrt(share) * whole.twist,
-                share * whole.rate,
-                whole.jacobian,
-            )
-        )
-        weight = dynamics.gravity @ whole.pose.R
-        omega, epsilon = self.state.twist[:, 3:], self.state.rate[:, 3:]
-        acceleration = self.state.rate[:, :3]
-        self._motion = unit_coefficients(omega, epsilon, acceleration)
-        self._loading = unit_coefficients(omega, epsilon, acceleration - share * weight)
+        self.state = replace(whole, twist=np.sqrt(share) * whole.twist, rate=share * whole.rate)
+        # The coefficients of all inertia loads are products of two rates, or accelerations.
+        self._motion, self._loading = share * now.coefficients, share * now.loading
         self._forces = share * now.forces
         # What drives without a spring that could carry its force acts as a load.
         free = ~compliance.carried
@@ -94,8 +76,7 @@ class DeformedMotion:
 
     def rows(self, path: Array) -> DeformedRows:
         """Conditions and deflections of a jet of all DOFs (3, n)."""
-        self.joints.rows.pace = float(np.sqrt(self.share))
-        return self.joints.at(self.state, path)
+        return self.joints.at(self.state, path, float(np.sqrt(self.share)))
 
     def closed(self, q: Array, v: Array, a: Array, guess: Array) -> DeformedState:
         """The whole mechanism at independent DOFs q (n,), their velocities and accelerations.
@@ -111,7 +92,7 @@ class DeformedMotion:
             step = self._solved(at, at.evaluated.value.value)
             path[0, self.slaves] -= step
             size = np.abs(step / self._slave_scale).max(initial=0.0)
-            if not size > CLOSED * (1.0 + np.abs(path[0, self.slaves]).max(initial=0.0)):
+            if not size > ROUND_OFF * (1.0 + np.abs(path[0, self.slaves]).max(initial=0.0)):
                 break
         else:
             raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
@@ -209,29 +190,16 @@ class DeformedState:
     @cached_property
     def energies(self) -> Energies:
         """Kinetic energy and potentials."""
-        m = self.motion
-        compliance, gravity = m.topology.compliance, m.dynamics.gravity
-        kinetic = weight = 0.0
-        for A, twist, r, R in self._in_motion():
-            kinetic += kinetic_energy(A, twist)
-            weight -= float(gravity @ (A[0, 0] * r + R @ A[0, 1:4]))
-        strain = self.bodies.strain_energy
-        strain += compliance.energy(m.state.t, self.rows.x[0])
-        return Energies(kinetic, float(strain), weight)
+        m, pose = self.motion, self.motion.state.pose
+        found = self.bodies.energies(pose.r, pose.R, m.dynamics.gravity)
+        springs = m.topology.compliance.energy(m.state.t, self.rows.x[0])
+        return replace(found, strain=found.strain + springs)
 
     @property
     def momenta(self) -> Momenta:
         """Momentum and angular momentum."""
-        linear, angular = np.zeros((2, 3))
-        for A, twist, r, R in self._in_motion():
-            p, h = (R @ part for part in momenta(A, twist))
-            linear, angular = linear + p, angular + h + np.cross(r, p)
-        return Momenta(linear, angular)
-
-    def _in_motion(self) -> Iterator[tuple[Array, Array, Array, Array]]:
-        """Moments, twist, origin and rotation of each body."""
         pose = self.motion.state.pose
-        return zip(self.bodies.moments, self.bodies.twist, pose.r, pose.R, strict=True)
+        return self.bodies.momenta(pose.r, pose.R)
 
     @cached_property
     def powers(self) -> Powers:
@@ -247,7 +215,9 @@ class DeformedState:
         x, rate = self.rows.x[:2]
         moved = np.zeros(len(x))  # ∂x/∂t
         count = len(m.joints.rows)
-        moved[:count] = self.rows.slope.value * m.joints.rows.drift(self.rows.evaluated, t)
+        moved[:count] = self.rows.slope.value * m.joints.rows.drift(
+            self.rows.evaluated, t, m.share**0.5
+        )
         held = np.isin(np.arange(len(x)), m.held)
         forces = np.where(held, self.multipliers, compliance.elastic(t, x))
         driven = forces[:count] @ moved[:count] + m._motors @ (moved - rate)
@@ -274,17 +244,9 @@ class DeformedState:
         float
             W, of the absolute motion.
         """
-        m = self.motion
-        power = float(force @ self.path[1, m.masters])
-        whole = np.zeros(m.size)
-        whole[m.masters] = force
-        inner = m.topology.offsets[1:-1]
-        bodies, twists = m.topology.bodies.values(), self.bodies.twist
-        parts = (np.split(x, inner) for x in (self.path[0], whole))
-        for body, u, own, twist in zip(bodies, *parts, twists, strict=True):
-            if np.any(own):
-                power += frame_power(body, u, own, twist)
-        return power
+        whole = np.zeros(self.motion.size)
+        whole[self.motion.masters] = force
+        return self.bodies.power(whole)
 
     def parts(self, exact: bool = True) -> dict[str, Array]:
         """The named matrices of the frozen system, as values on `sparsity`.

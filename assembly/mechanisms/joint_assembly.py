@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
-from assembly.elements.passage import Displaced
+from assembly.elements.family import Displaced
 from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
 from assembly.mechanisms.transformation import Partition

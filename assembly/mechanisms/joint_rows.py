@@ -99,10 +99,13 @@ class JointRows:
     def __len__(self) -> int:
         return len(self.conditions)
 
-    def laws(self, t: ArrayLike, lag: Array | None = None) -> tuple[Taylor, Taylor]:
+    def laws(
+        self, t: ArrayLike, lag: Array | None = None, pace: float = 1.0
+    ) -> tuple[Taylor, Taylor]:
         """The jets of f (..., m, 3) and c (..., m) at times t (...): constant but for driven rows.
 
-        lag (m,): taken off the drivers' values, while a mechanism is being assembled.
+        lag (m,): taken off the drivers' values, while a mechanism is being assembled. pace: share
+        of their rates.
         """
         times = np.asarray(t, dtype=float)
         both = np.empty((3, *times.shape, *self._constant.shape[1:]))
@@ -113,6 +116,7 @@ class JointRows:
             law = condition.turning[2] if condition.turning is not None else condition.shifting
             assert law is not None
             values = np.array([law.at(float(s)) for s in times.ravel()]).T
+            values *= np.array([[1.0], [pace], [pace**2]])
             q, rate, second = values.reshape(3, *times.shape)
             if lag is not None:
                 q = q - lag[row]
@@ -125,9 +129,11 @@ class JointRows:
             f[..., row, :] = inward, -rate * along, -second * along - rate**2 * inward
         return Taylor(f), Taylor(c)
 
-    def evaluate(self, frames: Frames, t: ArrayLike, lag: Array | None = None) -> Evaluated:
+    def evaluate(
+        self, frames: Frames, t: ArrayLike, lag: Array | None = None, pace: float = 1.0
+    ) -> Evaluated:
         """Φ and its ingredients, each with the rates that the frames have."""
-        f, c = self.laws(t, lag)
+        f, c = self.laws(t, lag, pace)
         if frames.rotation.data.shape[0] == 1:
             f, c = Taylor(f.data[:1]), Taylor(c.data[:1])
         a, b = self._pairs.T
@@ -140,9 +146,9 @@ class JointRows:
         d.data[0] -= self.near
         return Evaluated(dot(f, d) - c, f, d, relative)
 
-    def drift(self, e: Evaluated, t: ArrayLike) -> Array:
+    def drift(self, e: Evaluated, t: ArrayLike, pace: float = 1.0) -> Array:
         """∂Φ/∂t (..., m): what the drivers change while all bodies rest."""
-        f, c = self.laws(t)
+        f, c = self.laws(t, pace=pace)
         return np.asarray((f.rate * e.d.value).sum(axis=-1) - c.rate)
 
     def driver_errors(self, e: Evaluated) -> Array:

@@ -15,11 +15,13 @@ from scipy.spatial.transform import Rotation
 
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import Kinematics, skew
+from assembly.magnitudes import ROUND_OFF
 from assembly.mechanisms.joint_rows import Frames
 from assembly.types import Array, Index, Mask
 
 SINGULAR = 1e-8  # smallest over largest singular value of the scaled Jacobian
-STRAIGHT = 1e-7  # largest entry of RᵀR − I that one step of Newton's polar iteration removes
+# Largest entry of RᵀR − I that one step of Newton's polar iteration removes.
+STRAIGHT = np.sqrt(ROUND_OFF)
 
 
 class Jacobian:

@@ -17,29 +17,21 @@ import numpy as np
 from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
 from assembly.errors import ConvergenceError, MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
-from assembly.mechanisms.deformed_motion import CLOSED, DeformedMotion, DeformedState
+from assembly.magnitudes import ROUND_OFF
+from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_reactions
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array
 
 SLOW = 0.05  # ratio of two Newton steps from which the tangent is formed exactly
 SMALLEST_SHARE = 2.0**-9  # of the path: below it, it ends
-LIMIT_POINT = 0.2  # of the first smallest eigenvalue of the stiffness: below it, it vanishes
-DENSE = 1500  # DOFs up to which these eigenvalues are computed
+LIMIT_POINT = 5.0  # times the slope of the path at its start: above it, the path turns back
 
 Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
 
 
-@dataclass(frozen=True)
-class Equilibrium:
-    """The state in equilibrium and the number of Newton steps that it took."""
-
-    state: DeformedState
-    iterations: int
-
-
-def newton(motion: DeformedMotion, q: Array, guess: Array) -> Equilibrium:
-    """The equilibrium near q (n,); ConvergenceError where there is none near by."""
+def newton(motion: DeformedMotion, q: Array, guess: Array) -> tuple[DeformedState, int]:
+    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none."""
     rest = np.zeros_like(q)
     state = motion.closed(q, rest, rest, guess)
     last, exact = np.inf, False
@@ -52,75 +44,51 @@ def newton(motion: DeformedMotion, q: Array, guess: Array) -> Equilibrium:
             raise ConvergenceError("Newton's method diverges")
         state = motion.closed(state.q + step, rest, rest, state.path[0])
         converged = size <= STEP_TOLERANCE * float(np.linalg.norm(state.q))
-        noise = CLOSED * np.abs(state.force).max(initial=0.0)
+        noise = ROUND_OFF * np.abs(state.force).max(initial=0.0)
         if converged or np.abs(state.residual).max(initial=0.0) <= noise:
-            return Equilibrium(state, iteration)
+            return state, iteration
         exact = exact or size > SLOW * last
         last = size
     raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
 
 
-def equilibrium(at: Callable[[float], DeformedMotion], before: Point, here: Point) -> Equilibrium:
-    """The equilibrium at the end of a path.
+def equilibrium(
+    at: Callable[[float], DeformedMotion], before: Point, here: Point
+) -> Trim | ConvergenceError:
+    """The equilibrium at the end of a path, or why the path ends before.
 
     at: the equations at a share of the path, from 0 to 1. here: the equilibrium at 0; before: one
-    at a negative share, or `here` again. The next is sought along the secant of the last two.
-    Raises ConvergenceError (`partial`: the DOFs (all,) of the last equilibrium reached) with the
-    share at which the path ends.
+    at a negative share, or `here` again. The next is sought along the secant of the last two. The
+    error says at which share the path ends; `partial`: the DOFs (all,) of the last equilibrium.
     """
-    step, iterations = 1.0, 0
-    first: DeformedState | None = None
+    step, iterations, slopes = 1.0, 0, [np.inf]
     reached: DeformedState | None = None
     while here[0] < 1.0:
         share, q, guess = here
         target = min(1.0, share + step)
         ahead = (target - share) / (share - before[0]) if share > before[0] else 0.0
+        start = q + ahead * (q - before[1]), guess + ahead * (guess - before[2])
         try:
-            found = newton(
-                at(target), q + ahead * (q - before[1]), guess + ahead * (guess - before[2])
-            )
+            reached, count = newton(at(target), *start)
         except (ConvergenceError, SingularSystemError, MechanismError) as failure:
             step *= 0.5
-            if step < SMALLEST_SHARE:
-                raise _path_ends(share, first, reached, failure) from failure
-            continue
-        iterations += found.iterations
-        reached = found.state
+            if step >= SMALLEST_SHARE:
+                continue
+            why = f"no equilibrium found beyond {share:.4g} of the loads ({failure})"
+            if slopes[-1] > LIMIT_POINT * slopes[0]:
+                why = (
+                    f"the machine buckles at {share:.4g} of its loads: the path of equilibria "
+                    "ends there at a limit point"
+                )
+            partial = None if reached is None else reached.path[0]
+            return ConvergenceError(f"trim: {why}", partial)
+        slope = float(np.linalg.norm(reached.q - q)) / (target - share)
+        slopes = [min(slopes[0], slope), slope]
+        iterations += count
         before, here = here, (target, reached.q, reached.path[0])
-        first = reached if first is None else first
-        step *= 2.0 if found.iterations <= 5 else 1.0
+        step *= 2.0 if count <= 5 else 1.0
     assert reached is not None
-    return Equilibrium(reached, iterations)
-
-
-def _path_ends(
-    share: float, first: DeformedState | None, reached: DeformedState | None, fault: Exception
-) -> ConvergenceError:
-    """The error that says why the path of equilibria ends at a share of the loads."""
-    partial = None if reached is None else reached.path[0]
-    both = first is not None and reached is not None and reached is not first
-    if both and _smallest(reached) < LIMIT_POINT * _smallest(first):
-        return ConvergenceError(
-            f"trim: the machine buckles at {share:.4g} of its loads: the path of equilibria ends "
-            "there at a limit point",
-            partial,
-        )
-    return ConvergenceError(
-        f"trim: no equilibrium found beyond {share:.4g} of the loads, though the stiffness has not "
-        f"vanished there ({fault})",
-        partial,
-    )
-
-
-def _smallest(state: DeformedState | None) -> float:
-    """The smallest eigenvalue of the symmetric part of the stiffness, scaled by its diagonal."""
-    assert state is not None
-    K = state.tangents()[2]
-    if K.shape[0] > DENSE:
-        return np.inf
-    dense = 0.5 * (K + K.T).toarray()
-    scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(dense)), np.finfo(float).tiny))
-    return float(np.linalg.eigvalsh(scale[:, None] * dense * scale)[0])
+    return Trim(reached, iterations)
 
 
 @dataclass(frozen=True)

@@ -98,11 +98,10 @@ class TrimmedMechanism(ElasticMechanism):
         if recent and recent[-1].t != t:
             start, span = recent[-1].t, t - recent[-1].t
             path = [((trim.t - start) / span, trim.q, trim.state.path[0]) for trim in recent]
-            try:
-                found = equilibrium(lambda x: motion(start + x * span, 1.0), path[0], path[-1])
-                return Trim(found.state, found.iterations)
-            except ConvergenceError:  # the equilibria end before t: others may be under the loads
-                pass
+            found = equilibrium(lambda x: motion(start + x * span, 1.0), path[0], path[-1])
+            if isinstance(found, Trim):
+                return found
+            # The equilibria end before t: others may be under the loads.
         system = self._linear(t, driven)
         with Factorization(system.stiffness, "general") as factor:
             q = np.asarray(factor.solve(system.Q))
@@ -110,7 +109,9 @@ class TrimmedMechanism(ElasticMechanism):
         guess = np.asarray(elastic.moving_pattern.expand(q, T), dtype=float)
         origin = (0.0, 0.0 * q, 0.0 * guess)
         found = equilibrium(lambda share: motion(t, share), (-1.0, -q, -guess), origin)
-        return Trim(found.state, found.iterations)
+        if isinstance(found, ConvergenceError):
+            raise found
+        return found
 
     @cached_property
     def _deformed_joints(self) -> DeformedJoints:

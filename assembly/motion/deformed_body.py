@@ -10,8 +10,7 @@ import scipy.sparse as sp
 
 from assembly.bodies.balance import Energies, Momenta, Powers
 from assembly.bodies.body import Body
-from assembly.bodies.in_motion import BodiesMotion, MovingBodies, frame_power, rigid_velocities
-from assembly.elements.moments import kinetic_energy, momenta
+from assembly.bodies.in_motion import BodiesMotion, MovingBodies, rigid_velocities
 from assembly.errors import InputError
 from assembly.kinematics import Kinematics
 from assembly.motion.motion import Motion
@@ -66,8 +65,7 @@ class DeformedBody:
     @cached_property
     def energies(self) -> Energies:
         """Kinetic energy and potentials."""
-        at = self.motion
-        return Energies(kinetic_energy(at.moments[0], at.twist[0]), at.strain_energy, 0.0)
+        return self.motion.energies(np.zeros((1, 3)), np.eye(3)[None], np.zeros(3))
 
     @property
     def momenta(self) -> Momenta:
@@ -77,17 +75,13 @@ class DeformedBody:
         """
         place = getattr(self.law, "frame", None)
         r, R = (np.zeros(3), np.eye(3)) if place is None else place(self.t)
-        p, h = (R @ part for part in momenta(self.motion.moments[0], self.motion.twist[0]))
-        return Momenta(p, h + np.cross(r, p))
+        return self.motion.momenta(r[None], R[None])
 
     @cached_property
     def powers(self) -> Powers:
         """What moves the frame supplies through the supports, and dampers take."""
-        at, twist, drives = self.motion, self.motion.twist[0], 0.0
-        if np.any(twist) and self.body.fixed.any():
-            reactions = np.where(self.body.fixed, self.motion.force, 0.0)
-            drives = frame_power(self.body, at.path[0], reactions, twist)
-        return Powers(0.0, drives, at.damping_power)
+        reactions = np.where(self.body.fixed, self.motion.force, 0.0)
+        return Powers(0.0, self.motion.power(reactions), self.motion.damping_power)
 
     def power(self, force: Array) -> float:
         """The power of forces on the free degrees of freedom.
@@ -104,8 +98,7 @@ class DeformedBody:
         """
         whole = np.zeros(self.body.size)
         whole[self.body.free] = force
-        on_frame = frame_power(self.body, self.motion.path[0], whole, self.motion.twist[0])
-        return float(force @ self.v) + on_frame
+        return self.motion.power(whole)
 
     @cached_property
     def symmetries(self) -> Array:

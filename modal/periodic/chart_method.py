@@ -24,8 +24,9 @@ from assembly.mechanisms.mechanism import LARGE_BODY, MechanismSystem
 from assembly.system.frozen import FrozenSystem
 from modal.maps.grid import Grid, named
 from modal.maps.store import Slices
-from modal.maps.verdict_columns import columns
+from modal.maps.verdicts import columns
 from modal.periodic.chart_motion import (
+    ALL_SHAPES,
     INSTANTS,
     SHARE,
     ChartMotion,
@@ -44,11 +45,9 @@ from modal.periodic.sampling import check_period, sampling
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict
 from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
-from modal.reduction.body_motion import BodyMotion, body_space
-from modal.reduction.link_motion import LinkMotion
 from modal.reduction.link_space import LinkFamily, LinkSpace, linked
+from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_space
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
-from modal.reduction.reduced_motion import ReducedMotion
 from modal.transient.equations import SecondOrderModel, freezer, instants, is_second_order
 from modal.types import Array, Complex, Index
 
@@ -160,7 +159,8 @@ class ChartMethod:
         periods = np.array([self._turning(x) for x in points])
         rates, place = np.unique(periods, return_inverse=True)
         # A verdict on all modes needs all shapes.
-        r, fastest = len(motion.frequencies), spectra.fastest(self.k)
+        r = len(motion.frequencies)
+        fastest = spectra.fastest(r if whole and r > ALL_SHAPES else self.k)
         kept = np.array([r if whole else spectra.slow(min(self.k, r), rate) for rate in rates])
         for m in np.unique(kept):
             rows = np.flatnonzero(kept[place] == m)
@@ -309,7 +309,7 @@ def with_bases(motions: Motions, points: Sequence[Mapping[str, float]], k: int) 
     if isinstance(first, MechanismSystem) and linked(first) is not None:
         family = LinkFamily(first, freeze)
         links = LinkSpace(family, k, BASIS_ACCURACY)
-        worst = links.worst(links.train(family.coefficients(at)))
+        worst = links.train_for_good(family.coefficients(at))
         if worst > 1.0:
             raise AccuracyError(f"bases of links: an error bound stays {worst:.3g} times too large")
 
@@ -320,9 +320,12 @@ def with_bases(motions: Motions, points: Sequence[Mapping[str, float]], k: int) 
         return on_links
     if isinstance(first, MechanismSystem) or first.n < LARGE_BODY:
         return motions
-    space = body_space(freeze, at, k, BASIS_ACCURACY)
-    if space is None:
+    made = body_space(freeze, at, k, BASIS_ACCURACY)
+    if made is None:
         return motions
+    space, coefficients = made
+    if space.train_for_good(coefficients) > 1.0:
+        raise AccuracyError("reduced basis: an error bound stays too large along the motion")
 
     def on_basis(point: Mapping[str, float]) -> Motion:
         model, period = motions(point)

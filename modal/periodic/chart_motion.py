@@ -20,7 +20,7 @@ from assembly.errors import AccuracyError
 from modal.periodic.galerkin import INDEPENDENT, GalerkinModel
 from modal.periodic.orbit_error import residual_error
 from modal.reduction.interpolation import fourier_interpolant
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Complex, Index
 
@@ -28,6 +28,7 @@ Motion = tuple[Any, float]  # a model and the period of its motion, s
 Motions = Callable[[Mapping[str, float]], Motion]
 
 ALL_SHAPES = 16  # DOFs up to which the space is the whole one
+MOST_WORK = 2e7  # n³ × rad a period of the fastest mode, up to which it is the whole one as well
 INSTANTS = 6  # of a motion, whose frozen modes span the space
 GUARD = 3  # additional modes
 FIRST_PARTS, MOST_PARTS = 32, 256  # of a period
@@ -71,9 +72,10 @@ class ChartMotion:
             samples.append(_sampled(model, times))
         M, C, K = (np.concatenate(part) for part in zip(*samples, strict=True))
         K = 0.5 * (K + K.swapaxes(1, 2))
+        longest = max(motions(point)[1] for point in points)
         V = (
             np.eye(M.shape[1])
-            if M.shape[1] <= ALL_SHAPES
+            if M.shape[1] <= ALL_SHAPES or _work(M, K, longest) <= MOST_WORK
             else _space(M, C, K, k + GUARD, independent)
         )
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
@@ -198,6 +200,15 @@ def _sampled(model: Any, times: Array) -> tuple[Array, Array, Array]:
     parts = [[np.asarray(A.toarray()) for A in (s.M, s.damping, s.stiffness)] for s in systems]
     M, C, K = (np.stack(part) for part in zip(*parts, strict=True))
     return M, C, K
+
+
+def _work(M: Array, K: Array, period: float) -> float:
+    """n³ × rad a period of the fastest frozen mode of the mean matrices: the cost of all shapes."""
+    n = M.shape[1]
+    square = la.eigh(
+        K.mean(axis=0), M.mean(axis=0), eigvals_only=True, subset_by_index=[n - 1, n - 1]
+    )
+    return float(n**3 * period * np.sqrt(np.abs(square[0])))
 
 
 def _space(M: Array, C: Array, K: Array, count: int, independent: float) -> Array:

@@ -31,8 +31,7 @@ from modal.periodic.sampling import check_period, check_period_length, sampling
 from modal.periodic.slow_modes import TOLERANCE as SLOW_TOLERANCE
 from modal.periodic.slow_modes import slow_modes
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
-from modal.reduction.motion_on_basis import motion_on_basis
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion, motion_on_basis
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
 from modal.types import Complex
 

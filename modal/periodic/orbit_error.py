@@ -12,7 +12,7 @@ import numpy as np
 
 from assembly.types import Inexact
 from modal.periodic.galerkin import GalerkinModel
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion
 from modal.types import Array, Complex
 
 INSTANTS = 16  # of the period, at which residuals are evaluated

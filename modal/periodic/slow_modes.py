@@ -39,7 +39,7 @@ from modal.periodic.product_eigen import EPS, product_modes
 from modal.periodic.slow_motion import moving_frame, moving_states, slow_motion
 from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion
 from modal.types import Array, Complex, Index
 
 # Instants whose frozen modes span the space, its least singular value of the largest, and parts of

@@ -17,25 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from modal.data.growth import ROUND_OFF, grows
+from modal.data.growth import ROUND_OFF
 from modal.tracking.matching import Match, Overlap, align
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Index, Mask
-
-Kind = Literal[
-    "cut",
-    "crossing",
-    "veering",
-    "flutter onset",
-    "divergence onset",
-    "split",
-    "critical damping",
-    "unresolved",
-]
 
 ROUNDS = 8
 # Largest factor by which its three points are spread in a further round.
@@ -67,17 +55,19 @@ class Search:
 @dataclass(frozen=True)
 class Encounter:
     """What happens to mode `first`, with mode `second` or −1: where (parameter), the least
-    |λ_i − λ_j| of a veering (rad/s), what it is. newborn: the mode of the instant after it that
-    begins there as the other root, −1 for none. "cut" asks for an extra instant at the place, where
-    something may happen; it is no event.
+    |λ_i − λ_j| of a veering (rad/s), what it is (modal/tracking/events.py). newborn: the mode of
+    the instant after it that begins there as the other root, −1 for none. "cut" asks for an extra
+    instant at the place, where something may happen; it is no event. In the record of a run, first
+    and second are tracks, and index is the number of the instant after it.
     """
 
     first: int
     second: int
     at: float
     gap: float
-    kind: Kind
+    kind: str
     newborn: int = -1
+    index: int = -1
 
 
 def swapped_pairs(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> list[tuple[int, int]]:
@@ -190,7 +180,7 @@ def examine(
 
 def _growing(s: Snapshot, modes: Index | list[int]) -> int:
     """How many of some modes grow."""
-    return int(grows(*s.steady)[np.asarray(modes, dtype=np.intp)].sum())
+    return int(s.regimes[1][modes].sum())
 
 
 def _difference(

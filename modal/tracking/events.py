@@ -7,7 +7,6 @@ instants: a crossing exactly at an instant, and veerings whose eigenvalues do no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain, count, takewhile
 from typing import Any
 
@@ -20,6 +19,7 @@ from assembly.errors import InputError
 from modal.data.datasets import described
 from modal.data.growth import ROUND_OFF
 from modal.data.variables import EVENTS
+from modal.tracking.encounters import Encounter
 from modal.types import Array, Complex
 
 BEYOND = "unstable_not_followed"
@@ -39,22 +39,8 @@ NAMES = (
 DIP = np.sqrt(2.0)
 
 
-@dataclass(frozen=True)
-class Meeting:
-    """An event between instants `index` − 1 and `index` of track `first`, with track `second` or
-    −1: the parameter, the least distance (rad/s) and the kind.
-    """
-
-    index: int
-    first: int
-    second: int
-    at: float
-    gap: float
-    kind: str
-
-
 def event_variables(
-    at: Array, eigenvalues: Complex, meetings: list[Meeting]
+    at: Array, eigenvalues: Complex, meetings: list[Encounter]
 ) -> dict[str, NDArray[Any]]:
     """All events of T instants and R tracks: the most severe of each cell in `event` (one of NAMES,
     of the step before), `partner` (the other track, −1 for none), `gap` (rad/s, of veerings) and
@@ -93,7 +79,7 @@ def _add_layer(out: dict[str, NDArray[Any]], suffix: str, shape: tuple[int, ...]
         out[name + suffix] = np.full(shape, empty, dtype=dtype)
 
 
-def _parts(m: Meeting, eigenvalues: Complex, meetings: list[Meeting]) -> bool:
+def _parts(m: Encounter, eigenvalues: Complex, meetings: list[Encounter]) -> bool:
     """Whether the two eigenvalues of a veering separate on both sides before they meet again."""
     pair = {m.first, m.second}
     others = [n.index for n in meetings if n is not m and {n.first, n.second} == pair]
@@ -107,7 +93,7 @@ def _parts(m: Meeting, eigenvalues: Complex, meetings: list[Meeting]) -> bool:
 
 def _exact_crossings(
     at: Array, eigenvalues: Complex, settled: set[tuple[int, ...]], i: int, j: int
-) -> list[Meeting]:
+) -> list[Encounter]:
     """Crossings of two tracks that meet at an instant: their order changes over it."""
     both = np.flatnonzero(np.isfinite(eigenvalues[:, [i, j]]).all(axis=1))
     lam = eigenvalues[both][:, [i, j]]
@@ -127,7 +113,7 @@ def _exact_crossings(
         else:
             change = difference[p].imag - difference[q].imag
             place = float(at[n] + difference[p].imag / change * (at[m] - at[n]))
-        found.append(Meeting(m, i, j, place, 0.0, "crossing"))
+        found.append(Encounter(i, j, place, 0.0, "crossing", index=m))
     return found
 
 

@@ -70,12 +70,13 @@ class Rules:
 
 @dataclass(frozen=True)
 class Step:
-    """From instant a to instant b: the match, b with its clusters aligned, the events in
-    between."""
+    """From instant a to instant b: the match, b with its clusters aligned, the events in between,
+    and which modes of a grow somewhere in it, as far as is known."""
 
     match: Match
     b: Snapshot
     encounters: tuple[Encounter, ...]
+    may_grow: Mask
 
 
 @dataclass
@@ -151,13 +152,13 @@ class Follower:
         if pairs:
             target, mirrored = match.target[curve], match.mirrored[curve]
             match = Match(target, mirrored, overlap.of(target, mirrored), certainty)
-        events = inspect(a, b, match, watched, met, search)
+        events, may_grow = inspect(a, b, match, watched, met, search)
         place = next((e.at for e in events if e.kind == "cut"), None)
         middle = None if place is None else self._cut(a, b, place, search)
         if middle is not None:
             return middle, left
         events = [replace(e, kind="unresolved") if e.kind == "cut" else e for e in events]
-        return Step(match, b, tuple(events))
+        return Step(match, b, tuple(events), may_grow)
 
     def _cut(self, a: Snapshot, b: Snapshot, at: float, search: Search) -> Snapshot | None:
         """The modes near `at`, where an event is expected; None where no instant is left, or none
@@ -201,6 +202,7 @@ class _Path:
         self._mirrored = np.zeros(a.size, dtype=bool)
         self._certainty = np.full(a.size, np.inf)
         self._events: list[Encounter] = []
+        self._may_grow = np.zeros(a.size, dtype=bool)
 
     def add(self, step: Step) -> None:
         """Go on to the end of a step."""
@@ -259,7 +261,8 @@ class _Path:
         events = tuple(
             e if e.newborn < 0 else replace(e, newborn=int(place[e.newborn])) for e in self._events
         )
-        return Step(Match(target, self._mirrored, mac, self._certainty), b, events)
+        match = Match(target, self._mirrored, mac, self._certainty)
+        return Step(match, b, events, self._may_grow)
 
 
 def _doubtful(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.data.growth import ROUND_OFF, grows, growth_floor
-from modal.tracking.encounters import Encounter, Kind
+from modal.data.growth import ROUND_OFF
+from modal.tracking.encounters import Encounter
 from modal.tracking.matching import Match
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
@@ -53,23 +53,18 @@ def onsets_between(
         yield Encounter(first, partner, 0.5 * (a.at + b.at), 0.0, kind, newborn)
 
 
-def regimes(lam: Complex, error: Array) -> Mask:
-    """Whether each mode oscillates, and whether it grows, (2, …): steady values and errors."""
-    return np.stack([np.abs(lam.imag) > growth_floor(lam), grows(lam, error)])
-
-
 def _numbers_growing(s: Snapshot) -> tuple[int, int]:
     """How many modes flutter, and how many diverge."""
-    oscillates, growing = regimes(*s.steady) & (s.kind != "prescribed")
-    return int((growing & oscillates).sum()), int((growing & ~oscillates).sum())
+    oscillates = s.regimes[0]
+    return int((s.growing & oscillates).sum()), int((s.growing & ~oscillates).sum())
 
 
 def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
     """Whether every mode continues, and oscillates and grows at b as it does at a."""
     if a.size != b.size or match.target.min(initial=0) < 0:
         return False
-    before, after = (regimes(*s.steady) for s in (a, b))
-    return np.array_equal(before, after[:, match.target]) and bool(before[0].all())
+    same = np.array_equal(a.regimes, b.regimes[:, match.target])
+    return same and bool(a.regimes[0].all())
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,7 @@ class _Regime:
 
 def find_onsets(
     eigenvalues: Complex, error: Array, watched: Mask
-) -> Iterator[tuple[int, int, Kind]]:
+) -> Iterator[tuple[int, int, str]]:
     """Mode, partner or −1, and kind of the events between two instants.
 
     eigenvalues (2, R), without the terms that only exchange energy between motion and vibration
@@ -102,7 +97,7 @@ def find_onsets(
     old, new = (_regime(*row) for row in zip(eigenvalues, error, floor, strict=True))
     known = watched & np.isfinite(eigenvalues).all(axis=0)
 
-    def pair(r: int, kind: Kind, other: int) -> Iterator[tuple[int, int, Kind]]:
+    def pair(r: int, kind: str, other: int) -> Iterator[tuple[int, int, str]]:
         yield r, other, kind
         if other >= 0:
             yield other, r, kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from modal.data.progress import shown
-from modal.tracking.source import BasisError, Source
+from modal.tracking.sources import BasisError, Source
 from modal.tracking.store import TrackStore
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
@@ -13,20 +13,20 @@ from modal.tracking.tracks import Recorder
 # The source of modes for a backend; that of the stored run if one is continued.
 MakeSource = Callable[[str, TrackStore | None], Source]
 # An empty record that receives its modes from a source.
-MakeRecord = Callable[[Source], Recorder]
+MakeRecord = Callable[[Source | None], Recorder]
 
 
 class Run:
     """source and recorder are those of the run; held: its folder, or None."""
 
     source: Source
-    recorder: Recorder
 
     def __init__(
         self, sweep: Sweep, make: MakeSource, record: MakeRecord, held: TrackStore | None
     ) -> None:
         self._sweep, self._make, self._record, self._held = sweep, make, record, held
         self._sources: list[Source] = []
+        self.recorder = record(None)
 
     def begin(self, backend: str, resume: bool) -> None:
         """Create the source and the record; with resume=True those of the stored run, if any."""
@@ -71,7 +71,7 @@ class Run:
 
     def keep(self) -> None:
         """Write the finished instants that are not yet written."""
-        if self._held is not None:
+        if self._held is not None and self.recorder.count:
             self._held.flush(self.recorder, self.source.description, now=True)
 
     def close(self) -> None:

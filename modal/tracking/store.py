@@ -32,12 +32,13 @@ from modal.data.folder import lock, release, remove_all_stale, storage_faults
 from modal.data.integrity import checksum
 from modal.data.packing import packed, unpacked
 from modal.provenance.fingerprint import agree
-from modal.tracking.events import Meeting
+from modal.tracking.encounters import Encounter
 from modal.tracking.following import Rules
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder, State
 
 INTERVAL = 10.0  # s after which finished instants are written
+FORMAT = 2  # of the files; a run of another one is refused
 STUDY, STATE, ROWS = "study.npz", "state.npz", "rows."
 
 
@@ -54,6 +55,7 @@ def run_settings(
     at = sweep.at
     return {
         "title": "tracks",
+        "format": FORMAT,
         "model": type(sweep.model).__name__,
         "values": f"{sweep.name}: {at[0]:g} to {at[-1]:g}, {len(at)} values ({checksum(at)[:12]})",
         "fixed": constants_text(sweep.constant),
@@ -129,13 +131,13 @@ class TrackStore:
     def restore(self, recorder: Recorder) -> None:
         """Restore the finished instants."""
         state: State = unpacked(State, "state", load(self.path / STATE, self._run))
-        meetings = list[Meeting]()
+        meetings = list[Encounter]()
         start = 0
         while start < state.count:
             arrays = load(self.path / f"rows-{start}.npz", self._run)
             block = {n[len(ROWS) :]: a for n, a in arrays.items() if n.startswith(ROWS)}
             start = recorder.rows.restore(start, block)
-            meetings += unpacked(list[Meeting], "meetings", arrays)
+            meetings += unpacked(list[Encounter], "meetings", arrays)
         if (start, len(meetings)) != (state.count, state.meetings):
             raise StorageError(f"{self.path}: is damaged: rows and state do not agree")
         recorder.restore(state, meetings)

@@ -42,7 +42,7 @@ from scipy.optimize import linear_sum_assignment
 
 from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
-from modal.tracking.pencils import Triple, pairing, product, quadratic, solved, transposed
+from modal.tracking.pencils import Triple, pairing, product, quadratic, transposed
 from modal.types import Array, Complex, Index, Mask
 
 # Relative distance up to which eigenvalues are one cluster.
@@ -109,18 +109,23 @@ class Variation:
         return replace(self, change=rows @ self.change @ turn, energy=energy, mass=mass)
 
 
-def window_space(right: Complex, left: Complex) -> Array:
-    """Real orthonormal basis V (n, m) of the right and left vectors; the identity where n is
-    small.
+def window_space(right: Complex, left: Complex, least: float = INDEPENDENT) -> Array:
+    """Real orthonormal basis V (n, m) of the right and left vectors; the identity where n is small.
+
+    least: relative singular value below which a direction is left out.
     """
     n, K = right.shape
     if n <= 4 * K:
         return np.eye(n)
-    columns = np.hstack([right.real, right.imag, left.real, left.imag])
-    size = np.linalg.norm(columns, axis=0)
-    Q, R, _ = la.qr(columns / np.where(size > 0.0, size, 1.0), mode="economic", pivoting=True)
+    vectors = np.hstack([right, left])
+    square = (vectors * vectors).sum(axis=0)
+    phase = np.sqrt(np.where(square == 0.0, 1.0, square))  # the real part becomes the largest
+    vectors = vectors * (np.abs(phase) / phase)
+    size = np.linalg.norm(vectors, axis=0)
+    vectors = vectors / np.where(size > 0.0, size, 1.0)
+    Q, R, _ = la.qr(np.hstack([vectors.real, vectors.imag]), mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    return np.asarray(Q[:, diagonal > INDEPENDENT * diagonal[0]])
+    return np.asarray(Q[:, diagonal > least * diagonal[0]])
 
 
 def projected(system: FrozenSystem, V: Array) -> Array:
@@ -220,10 +225,8 @@ def _steady(
     found, X, Y = _undamped(M, C0, K0, Q), Q.copy(), Q.copy()
     calm = _conservative(C0, K0, (M, C, K))
     calm &= (np.abs(found - lam) <= SMALL * np.abs(lam)).all(axis=1)
-    rest = np.flatnonzero(~calm)
-    if rest.size:
-        matrices = (M[rest], C0[rest], K0[rest])
-        found[rest], X[rest], Y[rest] = _matched(matrices, C[rest], lam[rest], Q[rest], U[rest])
+    for p in np.flatnonzero(~calm):
+        found[p], X[p], Y[p] = _matched((M[p], C0[p], K0[p]), C[p], lam[p], Q[p], U[p])
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = -(Y.conj() * quadratic((M1, C01, K01), found, X)).sum(axis=1)
         slope = slope / pairing(M, C0, found, Y, X)
@@ -258,65 +261,31 @@ def _skew(A: Array) -> Array:
 
 
 def _matched(
-    near: Triple, own: Array, lam: Complex, Q: Complex, U: Complex
+    near: tuple[Array, Array, Array], own: Array, lam: Complex, Q: Complex, U: Complex
 ) -> tuple[Complex, Complex, Complex]:
-    """The eigenpairs of the matrices `near` that the modes λ, Q, U of those with C = own become.
+    """The eigenpairs of the matrices `near` of an instant that the modes λ, Q, U of those with
+    C = own become.
 
     They are those on the main directions W of the modes: an error of relative size e in the vectors
     costs e² in an eigenvalue.
     """
+    W = window_space(Q, U, MAIN)
+    M, C, K = (W.T @ A @ W for A in near)
+    m = len(M)
+    A = np.block([[np.zeros((m, m)), np.eye(m)], [-np.linalg.solve(M, np.hstack([K, C]))]])
+    values, left, right = la.eig(A, left=True, right=True, check_finite=False)
+    X: Complex = W @ right[:m]
+    Y = np.asarray(W @ np.linalg.solve(M.T, left[m:]), dtype=complex)
+    UH, YH, sums = U.conj().T, Y.conj().T, lam[:, None] + values
     M, C, _ = near
-    W = _main_directions(Q, U)
-    values, X, Y = _eigenpairs(*(transposed(W) @ A @ W for A in near))
-    X, Y = product(W, X), product(W, Y)
-    row, column = lam[:, :, None], values[:, None, :]
-    UH, YH = _adjoint(U), _adjoint(Y)
-    ahead = (UH @ product(M, X)) * (row + column) + UH @ product(own, X)
-    behind = (YH @ product(M, Q)) * (row + column).swapaxes(1, 2) + YH @ product(C, Q)
+    ahead = (UH @ (M @ X)) * sums + UH @ (own @ X)
+    behind = (YH @ (M @ Q)) * sums.T + YH @ (C @ Q)
     with np.errstate(divide="ignore", invalid="ignore"):
-        back = behind / pairing(M, C, values, Y, X)[:, :, None]
-        share = np.abs(ahead * back.swapaxes(1, 2))
-        distance = np.abs(row - column) / np.maximum(np.abs(row), np.abs(column))
+        scale = (Y.conj() * (2.0 * values * (M @ X) + C @ X)).sum(axis=0)
+        share = np.abs(ahead * (behind / scale[:, None]).T)
+        size = np.maximum.outer(np.abs(lam), np.abs(values))
+        distance = np.abs(lam[:, None] - values) / size
         cost = np.where(np.isfinite(share), -np.minimum(share, 1.0), 0.0) + distance
-    cost = np.where(column.imag < 0.0, 10.0, np.nan_to_num(cost, nan=0.0, posinf=2.0))
-    chosen = np.stack([linear_sum_assignment(each)[1] for each in cost])
-    index = chosen[:, None, :]
-    return (
-        np.take_along_axis(values, chosen, 1),
-        np.take_along_axis(X, index, 2),
-        np.take_along_axis(Y, index, 2),
-    )
-
-
-def _main_directions(Q: Complex, U: Complex) -> Array:
-    """Real orthonormal bases (P, m, r) of right and left vectors (P, m, K), without directions of
-    relative size below MAIN at every instant."""
-    columns = []
-    for X in (Q, U):
-        square = (X * X).sum(axis=1, keepdims=True)
-        phase = np.sqrt(np.where(square == 0.0, 1.0, square))
-        unit = X * (np.abs(phase) / phase) / np.linalg.norm(X, axis=1, keepdims=True)
-        columns += [unit.real, unit.imag]
-    found = [
-        la.qr(each, mode="economic", pivoting=True, check_finite=False)[:2]
-        for each in np.concatenate(columns, axis=2)
-    ]
-    diagonals = np.abs([np.diag(R) for _, R in found])
-    count = int((diagonals > MAIN * diagonals[:, :1]).sum(axis=1).max())
-    return np.stack([basis[:, :count] for basis, _ in found])
-
-
-def _eigenpairs(M: Array, C: Array, K: Array) -> tuple[Complex, Complex, Complex]:
-    """The eigenpairs of each instant with Im λ ≥ 0, where these are fewer with others: values
-    (P, k), right and left vectors (P, m, k)."""
-    P, m, _ = M.shape
-    A = np.zeros((P, 2 * m, 2 * m))
-    A[:, :m, m:] = np.eye(m)
-    A[:, m:] = -np.linalg.solve(M, np.concatenate([K, C], axis=2))
-    found = [la.eig(each, left=True, right=True, check_finite=False) for each in A]
-    values, Y, X = (np.stack([each[i] for each in found]) for i in range(3))
-    count = int((values.imag >= 0.0).sum(axis=1).max())
-    upper = np.argsort(values.imag < 0.0, axis=1, kind="stable")[:, :count]
-    values = np.take_along_axis(values, upper, 1)
-    X, Y = (np.take_along_axis(each, upper[:, None], 2) for each in (X[:, :m], Y[:, m:]))
-    return values, X, solved(transposed(M), Y)
+    cost = np.where(values.imag < 0.0, 10.0, np.nan_to_num(cost, nan=0.0, posinf=2.0))
+    _, chosen = linear_sum_assignment(cost)
+    return values[chosen], X[:, chosen], Y[:, chosen]

@@ -93,14 +93,15 @@ def test_a_path_of_equilibria_starts_from_the_one_at_hand(monkeypatch: pytest.Mo
     """x³ + 10 on a path from 0 to 1 while Newton's method reaches 0.1: never from zero again."""
     starts = []
 
-    def newton(share: Any, q: Any, guess: Any) -> trim.Equilibrium:
+    def newton(share: Any, q: Any, guess: Any) -> Any:
         starts.append(float(q[0]))
         solution = np.array([share**3 + 10.0])
         if abs(q - solution) > 0.1:
             raise ConvergenceError("too far")
-        return trim.Equilibrium(SimpleNamespace(q=solution, path=solution[None]), 5)  # type: ignore[arg-type]
+        return SimpleNamespace(q=solution, path=solution[None]), 5
 
     monkeypatch.setattr(trim, "newton", newton)
+    monkeypatch.setattr(trim, "Trim", lambda state, _: SimpleNamespace(state=state))
     here = (0.0, np.array([10.0]), np.array([10.0]))
     found = trim.equilibrium(lambda share: share, here, here)  # type: ignore[arg-type, return-value]
     assert found.state.q == pytest.approx(11.0)
