@@ -164,7 +164,8 @@ class ChartMotion:
         if not isinstance(model, ReducedMotion):
             source, shapes = GalerkinModel(model, self.shapes), np.eye(len(H))
         t = self.start + period * part / self.parts
-        return residual_error(source, np.array([t]), *((shapes @ x)[None] for x in moved))
+        states = ((shapes @ x)[None] for x in moved)
+        return residual_error(source, np.array([t]), *states, exact=True)
 
 
 def states_of(frequencies: Array, H: Array) -> Array:

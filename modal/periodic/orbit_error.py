@@ -43,17 +43,22 @@ def orbit_error(
     part = slice(1, None, max(2, count // INSTANTS))
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
-    return residual_error(
-        source, times, *(shapes @ values for values in (eta[part], velocity, acceleration))
-    )
+    moved = (shapes @ values for values in (eta[part], velocity, acceleration))
+    return residual_error(source, times, *moved, exact=exact)
 
 
 def residual_error(
-    source: ReducedMotion | GalerkinModel, times: Array, q: Complex, v: Complex, a: Complex
+    source: ReducedMotion | GalerkinModel,
+    times: Array,
+    q: Complex,
+    v: Complex,
+    a: Complex,
+    exact: bool,
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
 
     q, v, a (P, r, m): displacement, velocity and acceleration in the coordinates of `source`.
+    exact: as of `orbit_error`.
     """
     series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
