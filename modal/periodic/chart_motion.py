@@ -159,12 +159,13 @@ class ChartMotion:
         where the accelerations are H (r, 2r), by what shapes and bases miss of the model."""
         model, period = motion
         displaced, rate = np.split(vectors, 2)
-        motions = displaced / self.frequencies[:, None], rate, H @ vectors
+        moved: tuple[Complex, ...] = (displaced / self.frequencies[:, None], rate, H @ vectors)
         source, shapes = model, self.shapes
         if not isinstance(model, ReducedMotion):
             source, shapes = GalerkinModel(model, self.shapes), np.eye(len(H))
         t = self.start + period * part / self.parts
-        return residual_error(source, np.array([t]), *((shapes @ x)[None] for x in motions))
+        states = ((shapes @ x)[None] for x in moved)
+        return residual_error(source, np.array([t]), *states, exact=True)
 
 
 def states_of(frequencies: Array, H: Array) -> Array:

@@ -75,7 +75,7 @@ def residual_error(
     response = np.linalg.solve(static, force)
     between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
     q = q - response
-    a = -np.linalg.solve(M, C @ v + K @ q)
+    a = np.asarray(-np.linalg.solve(M, C @ v + K @ q), dtype=complex)
     outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)
     inside = 0.0 * inside if exact else inside
     missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
