@@ -22,9 +22,10 @@ import skfem
 from numpy.typing import NDArray
 
 from assembly import gallery, steel
-from assembly.elements.cells import CellBlock
+from assembly.elements.cells import CellBlock, Cells
+from assembly.elements.continuum import Continuum, Law
 from assembly.elements.reference import CELLS
-from assembly.elements.solid import solid_elements
+from assembly.materials.elasticity import elasticity
 
 Matrices = tuple[sp.csr_matrix, sp.csr_matrix]
 # scikit-fem's corner order of a brick, in the mesh file's numbers.
@@ -39,7 +40,8 @@ def bricks(unknowns: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
 
 
 def ours(points: NDArray[np.float64], nodes: NDArray[np.intp]) -> Matrices:
-    elements = solid_elements(points, [CellBlock("hexahedron", nodes)], [steel])
+    cells = Cells(points, [CellBlock("hexahedron", nodes)], 3)
+    elements = Continuum(cells, [Law(elasticity(steel), steel.rho)])
     return elements.mass().tocsr(), elements.stiffness()
 
 

@@ -43,7 +43,7 @@ from modal.proofs.verdict import Stability as Stability
 from modal.proofs.verdict import stability as stability
 from modal.response.frequency_response import frequency_response as frequency_response
 from modal.response.state_space import state_space as state_space
-from modal.response.state_space_family import state_space_family as state_space_family
+from modal.response.state_space import state_space_family as state_space_family
 from modal.response.unbalance import unbalance_response as unbalance_response
 from modal.tracking.events import events as events
 from modal.tracking.following import Rules as Rules

@@ -52,15 +52,12 @@ def beamdyn_blade(primary: str | Path, hub_radius: float = 0.0) -> BladeTable:
     -----
     OpenFAST's manual, BeamDyn, "Input Files".
     """
-    file = Path(primary)
-    lines = read_text(file).splitlines()
-    points = _key_points(file, lines)
-    named = next((line for line in lines if "BldFile" in line), None)
-    if named is None:
-        raise InputError(f"{file}: no line names the blade file (BldFile)")
-    blade_file = file.parent / named.split("BldFile")[0].strip(" \t\"'")
+    text = _Lines(primary)
+    points = _key_points(text)
+    named = text.lines[text.place("BldFile", "line names the blade file (BldFile)")]
+    blade_file = text.file.parent / named.split("BldFile")[0].strip(" \t\"'")
     eta, stiffness, mass = blade_matrices(blade_file)
-    members = [_Member(points[part]) for part in _members(file, lines, len(points))]
+    members = [_Member(points[part]) for part in _members(text, len(points))]
     at_eta, s, key_values, slope = _stations(members, eta)
     axis = key_values[:, AXES] + np.array([hub_radius, 0.0, 0.0])
     twist = _zero_twist(slope[:, AXES]) - np.radians(key_values[:, 3])
@@ -73,29 +70,23 @@ def beamdyn_blade(primary: str | Path, hub_radius: float = 0.0) -> BladeTable:
 
 def blade_matrices(path: str | Path) -> tuple[Array, Array, Array]:
     """Fractions (n,) and stiffness and mass (n, 6, 6) of a BeamDyn blade file, in its own order."""
-    file = Path(path)
-    lines = read_text(file).splitlines()
-    count = _count(file, lines, "station_total")
-    start = next((k for k, line in enumerate(lines) if "DISTRIBUTED PROPERTIES" in line), None)
-    if start is None:
-        raise InputError(f"{file}: no section DISTRIBUTED PROPERTIES")
-    words = " ".join(lines[start + 1 :]).split()[: 73 * count]
-    numbers = [_number(file, word) for word in words]
+    text = _Lines(path)
+    count = text.count("station_total")
+    start = text.place("DISTRIBUTED PROPERTIES", "section DISTRIBUTED PROPERTIES")
+    words = " ".join(text.lines[start + 1 :]).split()[: 73 * count]
+    numbers = [text.number(word) for word in words]
     if len(numbers) < 73 * count:
-        raise InputError(
-            f"{file}: {count} stations need {73 * count} numbers, the file has {len(numbers)}"
-        )
+        raise text.fault(f"{count} stations need {73 * count} numbers, the file has {len(numbers)}")
     stations = np.array(numbers).reshape(count, 73)
     if stations[0, 0] < 0.0 or stations[-1, 0] > 1.0 + 1e-6:
-        raise InputError(
-            f"{file}: stations are fractions from 0 to 1, got {stations[0, 0]:g} to"
-            f" {stations[-1, 0]:g}"
+        raise text.fault(
+            f"stations are fractions from 0 to 1, got {stations[0, 0]:g} to {stations[-1, 0]:g}"
         )
     behind = np.flatnonzero(np.diff(stations[:, 0]) <= 0.0)
     if behind.size:
         at = int(behind[0]) + 1
-        raise InputError(
-            f"{file}: stations must increase, station {at + 1} is at {stations[at, 0]:g} after"
+        raise text.fault(
+            f"stations must increase, station {at + 1} is at {stations[at, 0]:g} after"
             f" {stations[at - 1, 0]:g}"
         )
     return stations[:, 0], stations[:, 1:37].reshape(-1, 6, 6), stations[:, 37:].reshape(-1, 6, 6)
@@ -103,25 +94,63 @@ def blade_matrices(path: str | Path) -> tuple[Array, Array, Array]:
 
 def blade_damping(path: str | Path) -> Array:
     """The six damping coefficients (6,), s, of a BeamDyn blade file, in body order (x along it)."""
-    file = Path(path)
-    lines = read_text(file).splitlines()
-    kind = _value(file, lines, "damp_type")
+    text = _Lines(path)
+    kind = text.value("damp_type")
     if kind == 0.0:
         return np.zeros(6)
     if kind != 1.0:
-        raise InputError(
-            f"{file}: damp_type must be 0 or 1 (damping in proportion to stiffness), got {kind:g}"
+        raise text.fault(
+            f"damp_type must be 0 or 1 (damping in proportion to stiffness), got {kind:g}"
         )
-    start = next((k for k, line in enumerate(lines) if "DAMPING COEFFICIENT" in line), None)
-    if start is None:
-        raise InputError(f"{file}: no section DAMPING COEFFICIENT")
+    start = text.place("DAMPING COEFFICIENT", "section DAMPING COEFFICIENT")
     # A line of names and a line of units come first.
-    words = " ".join(lines[start + 3 : start + 4]).split()
+    words = " ".join(text.lines[start + 3 : start + 4]).split()
     if len(words) < 6:
-        raise InputError(f"{file}: damp_type 1 needs six coefficients mu1 … mu6, got {len(words)}")
-    mu = np.array([_number(file, word) for word in words[:6]])
-    DAMPING_STIFFNESS.check(mu, f"{file}: mu1 … mu6")
+        raise text.fault(f"damp_type 1 needs six coefficients mu1 … mu6, got {len(words)}")
+    mu = np.array([text.number(word) for word in words[:6]])
+    DAMPING_STIFFNESS.check(mu, f"{text.file}: mu1 … mu6")
     return np.asarray(mu[FROM_BEAMDYN])
+
+
+class _Lines:
+    """The lines of a file, and what is looked up in them; errors name the file."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.file = Path(path)
+        self.lines = read_text(self.file).splitlines()
+
+    def fault(self, words: str) -> InputError:
+        return InputError(f"{self.file}: {words}")
+
+    def place(self, words: str, meaning: str) -> int:
+        """The number of the first line that has the words."""
+        found = [k for k, line in enumerate(self.lines) if words in line]
+        if not found:
+            raise self.fault(f"no {meaning}")
+        return found[0]
+
+    def value(self, name: str) -> float:
+        """The number in front of a name."""
+        line = next((line for line in self.lines if name in line.split()), None)
+        if line is None:
+            raise self.fault(f"no value {name}")
+        return self.number(line.split()[0])
+
+    def count(self, name: str, least: int = 2) -> int:
+        value = self.value(name)
+        if not least <= value <= MOST_ELEMENTS or value != int(value):
+            expected = f"a whole number from {least} to {MOST_ELEMENTS}"
+            raise self.fault(f"{name} must be {expected}, got {value:g}")
+        return int(value)
+
+    def number(self, word: str) -> float:
+        try:
+            number = float(word)
+        except ValueError:
+            raise self.fault(f"expected a number, got {shown(word)!r}") from None
+        if not np.isfinite(number):
+            raise self.fault(f"expected a finite number, got {word!r}")
+        return number
 
 
 class _Member:
@@ -161,50 +190,45 @@ def _stations(members: list[_Member], eta: Array) -> tuple[Array, Array, Array, 
     return at_eta, s, values, slope
 
 
-def _members(file: Path, lines: list[str], points: int) -> list[slice]:
+def _members(text: _Lines, points: int) -> list[slice]:
     """The key points of each member; neighbours share one."""
-    start = next((k for k, line in enumerate(lines) if "member_total" in line.split()), None)
-    if start is None:
+    if not any("member_total" in line.split() for line in text.lines):
         return [slice(0, points)]
-    total = _count(file, lines, "member_total", least=1)
-    first = next(k for k, line in enumerate(lines) if "kp_total" in line.split()) + 1
+    total = text.count("member_total", least=1)
+    first = text.place("kp_total", "value kp_total") + 1
     counts = []
-    for k, line in enumerate(islice(lines, first, first + total), start=1):
+    for k, line in enumerate(islice(text.lines, first, first + total), start=1):
         words = line.split()[:2]
-        count = _number(file, words[1]) if len(words) == 2 else np.nan
+        count = text.number(words[1]) if len(words) == 2 else np.nan
         if not 2 <= count <= points or count != int(count):
-            raise InputError(
-                f"{file}: member {k} needs its number and its count of key points, got"
-                f" {shown(line)!r}"
+            raise text.fault(
+                f"member {k} needs its number and its count of key points, got {shown(line)!r}"
             )
         counts.append(int(count))
     if sum(counts) - len(counts) + 1 != points or len(counts) != total:
-        raise InputError(
-            f"{file}: {total} members of {counts} key points share their end points:"
+        raise text.fault(
+            f"{total} members of {counts} key points share their end points:"
             f" kp_total must be {sum(counts) - len(counts) + 1}, got {points}"
         )
     ends = np.cumsum([0, *(count - 1 for count in counts)]).tolist()
     return [slice(a, b + 1) for a, b in pairwise(ends)]
 
 
-def _key_points(file: Path, lines: list[str]) -> Array:
+def _key_points(text: _Lines) -> Array:
     """kp_xr, kp_yr, kp_zr, initial_twist (n, 4)."""
-    count = _count(file, lines, "kp_total")
-    header = next((k for k, line in enumerate(lines) if "kp_xr" in line), None)
-    if header is None:
-        raise InputError(f"{file}: no table of key points (kp_xr kp_yr kp_zr initial_twist)")
-    rows = []
-    for line in islice(lines, header + 2, header + 2 + count):
-        words = line.split()[:4]
-        rows.append([_number(file, word) for word in words])
+    count = text.count("kp_total")
+    header = text.place("kp_xr", "table of key points (kp_xr kp_yr kp_zr initial_twist)")
+    rows: list[list[float]] = []
+    for line in islice(text.lines, header + 2, header + 2 + count):
+        words, at = line.split()[:4], f"key point {len(rows) + 1}"
+        rows.append([text.number(word) for word in words])
         if len(words) < 4:
-            at = f"key point {len(rows)}"
-            raise InputError(f"{file}: {at} needs four numbers, got {shown(line)!r}")
-        POSITION.check(rows[-1][:3], f"{file}: key point {len(rows)}")
+            raise text.fault(f"{at} needs four numbers, got {shown(line)!r}")
+        POSITION.check(rows[-1][:3], f"{text.file}: {at}")
         if len(rows) > 1 and rows[-1][:3] == rows[-2][:3]:
-            raise InputError(f"{file}: key point {len(rows)} is where the one before it is")
+            raise text.fault(f"{at} is where the one before it is")
     if len(rows) < count:
-        raise InputError(f"{file}: {count} key points announced, {len(rows)} found")
+        raise text.fault(f"{count} key points announced, {len(rows)} found")
     return np.array(rows)
 
 
@@ -218,28 +242,3 @@ def _zero_twist(slope: Array) -> Array:
     frames = section_axes(tangent, (0.0, 1.0, 0.0), np.zeros(len(slope)))
     flap = np.cross([0.0, 0.0, 1.0], tangent)
     return np.asarray(np.arctan2(*np.einsum("nik,ni->kn", frames[:, :, [2, 1]], flap)))
-
-
-def _value(file: Path, lines: list[str], name: str) -> float:
-    line = next((line for line in lines if name in line.split()), None)
-    if line is None:
-        raise InputError(f"{file}: no value {name}")
-    return _number(file, line.split()[0])
-
-
-def _number(file: Path, word: str) -> float:
-    try:
-        number = float(word)
-    except ValueError:
-        raise InputError(f"{file}: expected a number, got {shown(word)!r}") from None
-    if not np.isfinite(number):
-        raise InputError(f"{file}: expected a finite number, got {word!r}")
-    return number
-
-
-def _count(file: Path, lines: list[str], name: str, least: int = 2) -> int:
-    value = _value(file, lines, name)
-    if not least <= value <= MOST_ELEMENTS or value != int(value):
-        expected = f"a whole number from {least} to {MOST_ELEMENTS}"
-        raise InputError(f"{file}: {name} must be {expected}, got {value:g}")
-    return int(value)

@@ -30,7 +30,8 @@ from assembly.types import Array, Index
 End = Literal["start", "end", "both"] | None
 Theory = Literal["timoshenko", "euler-bernoulli"]
 
-# Straight uniform elements have polynomial integrands, up to degree 6; pretwisted ones do not.
+# Straight uniform elements have polynomial integrands, up to degree 6; curved and twisted ones
+# have not: arc length and turn.
 POINTS_UNIFORM, POINTS_TWISTED = 4, 7
 
 

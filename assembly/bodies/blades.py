@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline, PPoly
 
 from assembly.arguments import as_numbers, check_kind
-from assembly.bodies.beams import End, Theory, chain, check_theory, supported
+from assembly.bodies.beams import POINTS_TWISTED, End, Theory, chain, check_theory, supported
 from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.dofs import DofMap
@@ -28,8 +28,6 @@ from assembly.magnitudes import ENTRY, EQUAL, POSITION, check_count
 from assembly.materials.section_damping import section_mu, viscous_compliance
 from assembly.materials.section_frames import section_axes, turned
 from assembly.types import Array
-
-POINTS = 7  # a curve's arc length and a section's turn are not polynomials
 
 
 @dataclass(frozen=True)
@@ -237,7 +235,7 @@ def blade_stations(
 ) -> Stations:
     """The sections at the quadrature points of elements between nodes s (E + 1,)."""
     check_theory(theory)
-    rule, span = gauss(POINTS), np.diff(nodes)
+    rule, span = gauss(POINTS_TWISTED), np.diff(nodes)
     s = nodes[:-1, None] + span[:, None] * rule.points
     curve = table.curve()
     slope = curve(s, 1) * span[:, None, None]

@@ -32,7 +32,7 @@ import scipy.sparse as sp
 
 from assembly.bodies.operators import BodyOperators, restrict
 from assembly.bodies.statics import nonzero, sum_operators
-from assembly.elements.passage import Displaced
+from assembly.elements.family import Displaced
 from assembly.errors import ConvergenceError
 from assembly.kinematics import UNIT_COUNT, Kinematics
 from assembly.linalg.combination import Combination

@@ -21,21 +21,20 @@ import scipy.sparse as sp
 from assembly.bodies.balance import Energies, Momenta
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
-from assembly.elements.family import ElementFamily
+from assembly.elements.family import ElementFamily, Passage
 from assembly.elements.large_rotation import spin_of
 from assembly.elements.moments import SIZE, kinetic_energy, momenta, velocity_map
-from assembly.elements.passage import Passage
 from assembly.system.frozen import PARTS
 from assembly.types import Array, Index
 
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT = range(len(PARTS))
 # Part of each fixed matrix of a body, and which number of the motion multiplies it, of 1, ω (3),
 # the products ω_iω_j (6) and ε (3).
-FACTORS = 13
 FIXED = (
     (M, D, K, *3 * (C,), *3 * (K_D,), *6 * (K_OMEGA2,), *3 * (K_EPSILON,)),
-    (0, 0, 0, 1, 2, 3, *range(1, FACTORS)),
+    (0, 0, 0, 1, 2, 3, *range(1, 13)),
 )
+FACTORS = len({*FIXED[1]})
 
 
 class MovingBodies:

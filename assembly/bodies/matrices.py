@@ -20,7 +20,7 @@ from assembly.arguments import as_numbers
 from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.dofs import COMPONENTS, DofMap
-from assembly.elements.family import ElementFamily
+from assembly.elements.family import Displaced, ElementFamily
 from assembly.errors import InputError
 from assembly.kinematics import (
     CENTRIPETAL_UNITS,
@@ -106,6 +106,17 @@ class GivenMatrices(ElementFamily):
         raise InputError(
             f"K_G: M and K of another program do not determine the stress under {load}; give"
             ' geometric={"zz": ...} to from_matrices, or freeze with prestress=None'
+        )
+
+    def internal_force(self, u: Array, coefficients: Array) -> Array:
+        raise self._without("nonlinear")
+
+    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+        raise self._without("first-order")
+
+    def _without(self, prestress: str) -> InputError:
+        return InputError(
+            f'prestress: {type(self).__name__} elements have no "{prestress}"; use "linear"'
         )
 
 

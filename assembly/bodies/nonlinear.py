@@ -24,17 +24,17 @@ import scipy.sparse as sp
 
 from assembly.bodies.operators import BodyOperators, present, restrict
 from assembly.bodies.statics import held_couples, nonzero
-from assembly.elements.passage import Beyond, Passage
+from assembly.elements.family import Beyond, Passage
 from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
 from assembly.kinematics import Kinematics
 from assembly.linalg.combination import Combination
 from assembly.linalg.factorization import Factorization
+from assembly.magnitudes import EQUAL
 from assembly.types import Array
 
 LOAD_STEPS = (1, 4, 16, 64)
 ITERATIONS = 20
-# Of the last Newton step against the displacement; the error is then about its square.
-STEP_TOLERANCE = 1e-9
+STEP_TOLERANCE = EQUAL  # of the last step of Newton against q; the error is about its square
 
 
 @dataclass(frozen=True)

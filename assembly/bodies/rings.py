@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly.bodies.beams import Theory, uniform_stations
+from assembly.bodies.beams import POINTS_TWISTED, Theory, uniform_stations
 from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.dofs import PLANAR, SPATIAL, DofMap
@@ -15,8 +15,6 @@ from assembly.magnitudes import LENGTH, MOST_ELEMENTS, check_count
 from assembly.materials.materials import Material, check_is_material
 from assembly.materials.sections import Section, check_is_section
 from assembly.types import Array
-
-POINTS = 7
 
 
 @described
@@ -71,7 +69,7 @@ def ring(
     check_is_material(material)
     LENGTH.number(radius, "radius")
     check_count(elements, "elements", 3, MOST_ELEMENTS)
-    rule = gauss(POINTS)
+    rule = gauss(POINTS_TWISTED)
     step = 2.0 * np.pi / elements
     angle = step * (np.arange(elements)[:, None] + rule.points)
     frames = _frames(angle)

@@ -1,9 +1,12 @@
-"""Bodies of solid and of plane elements from a mesh with named sets."""
+"""Bodies of solid elements (Tet4, Tet10, Hex8, Hex20) and of plane ones (T3, T6, Q4, Q8 in plane
+stress or plane strain) from a mesh with named sets.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 import meshio
 import numpy as np
@@ -12,19 +15,21 @@ from assembly.arguments import check_choice
 from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.dofs import DofMap
-from assembly.elements.cells import CellBlock, corner_volume
-from assembly.elements.continuum import Continuum
+from assembly.elements.cells import CellBlock, Cells, corner_volume
+from assembly.elements.continuum import Continuum, Law
 from assembly.elements.family import ElementFamily
 from assembly.elements.hub import Hub
-from assembly.elements.plane import PLANE_CELLS, State, plane_elements
-from assembly.elements.solid import SOLID_CELLS, solid_elements
 from assembly.errors import MaterialError, MeshError
 from assembly.magnitudes import LENGTH
+from assembly.materials.elasticity import elasticity, plane_strain, plane_stress
 from assembly.materials.materials import Material, Orthotropic, check_is_material
 from assembly.materials.plausibility import check_mass, check_thickness
 from assembly.mesh.importers import Mesh, read_mesh
 from assembly.types import Index
 
+SOLID_CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron20")
+PLANE_CELLS = ("triangle", "triangle6", "quad", "quad8")
+State = Literal["stress", "strain"]
 Chosen = str | Iterable[int] | None
 Substance = Material | Orthotropic | Mapping[str, Material | Orthotropic]
 
@@ -79,7 +84,9 @@ def solid(
     parsed = read_mesh(mesh, SOLID_CELLS)
     blocks, materials = _made_of(parsed, material)
     _check_mass(parsed, blocks, materials)
-    return _body(parsed, solid_elements(parsed.points, blocks, materials), clamped, pinned, name)
+    laws = [Law(elasticity(m), m.rho) for m in materials]
+    elements = Continuum(Cells(parsed.points, blocks, 3), laws)
+    return _body(parsed, elements, clamped, pinned, name)
 
 
 @described
@@ -129,7 +136,9 @@ def plane(
     blocks, materials = _made_of(parsed, material)
     check_thickness(thickness, float(np.ptp(parsed.points, axis=0).max()))
     _check_mass(parsed, blocks, materials, thickness)
-    elements = plane_elements(parsed.points, blocks, materials, state, thickness)
+    reduced = plane_stress if state == "stress" else plane_strain
+    laws = [Law(reduced(elasticity(m)), m.rho) for m in materials]
+    elements = Continuum(Cells(parsed.points, blocks, 2, thickness), laws)
     return _body(parsed, elements, clamped, pinned, name)
 
 

@@ -23,9 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.elements.cells import Batch, Cells
-from assembly.elements.family import ElementFamily
+from assembly.elements.family import Beyond, Displaced, ElementFamily, Passage
 from assembly.elements.moments import point_moments
-from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Combination, Kronecker
 from assembly.linalg.symmetric import ENTRIES

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
-from assembly.elements.passage import Passage
+from assembly.elements.family import Passage
 from assembly.types import Array, Index
 
 

@@ -1,18 +1,86 @@
-"""What every element family offers a body."""
+"""What every element family offers a body, and a body in motion relative to its frame: what the
+forces beyond the linear ones depend on.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
 from assembly.elements.moments import SIZE as MOMENTS
-from assembly.elements.passage import Beyond, Displaced, Passage
-from assembly.errors import InputError
-from assembly.kinematics import UNIT_COUNT
+from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import Array, Index
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Displacements u, velocities v and accelerations a (size,) of all DOFs relative to the frame.
+
+    omega (3,): of the frame, rad/s. coefficients (12,): of what the inertia load comes from.
+    rayleigh (a, b): internal damping in proportion to mass (1/s) and to stiffness (s). Of elements
+    of several bodies, each of these has a first axis of elements.
+    """
+
+    u: Array
+    v: Array
+    a: Array
+    omega: Array
+    coefficients: Array
+    rayleigh: tuple[Any, Any] = (0.0, 0.0)
+
+    @property
+    def drag(self) -> Array:
+        """2ω̃ + a I (..., 3, 3): the acceleration by the velocity relative to the frame."""
+        share = np.asarray(self.rayleigh[0])[..., None, None]
+        return np.asarray(2.0 * skew(self.omega) + share * np.eye(3))
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing moves relative to the frame."""
+        return not (np.any(self.v) or np.any(self.a))
+
+    def of_part(
+        self, B: sp.csr_matrix, R: Array, P: Array, rayleigh: tuple[float, float]
+    ) -> Passage:
+        """That of a part whose DOFs are B u in axes R, with its own damping on top."""
+        a, b = (x + y for x, y in zip(self.rayleigh, rayleigh, strict=True))
+        return replace(
+            self,
+            u=B @ self.u,
+            v=B @ self.v,
+            a=B @ self.a,
+            omega=R.T @ self.omega,
+            coefficients=P @ self.coefficients,
+            rayleigh=(a, b),
+        )
+
+
+class Beyond(NamedTuple):
+    """What a family adds to the linear matrices (size, size) about a displaced state in motion.
+
+    M, C (Coriolis), D (damping) by a, v and v; K by u, of the forces that v and a cause.
+    """
+
+    M: sp.csr_matrix
+    C: sp.csr_matrix
+    D: sp.csr_matrix
+    K: sp.csr_matrix
+
+
+class Displaced(NamedTuple):
+    """The derivatives (size, size), by a displacement and its load, of a family's matrices at rest.
+
+    K: of the tangent, beyond what `geometric` has of the stress. M, D: of mass and damping. Each is
+    None where it does not change.
+    """
+
+    K: Any = None
+    M: Any = None
+    D: Any = None
 
 
 class ElementFamily:
@@ -103,18 +171,13 @@ class ElementFamily:
     def internal_force(self, u: Array, coefficients: Array) -> Array:
         """Forces (size,) that resist a large displacement u (size,).
 
-        coefficients (12,): of the motion. For prestress="nonlinear". Raises InputError where a
-        family has no such law.
+        coefficients (12,): of the motion. For prestress="nonlinear".
         """
-        raise InputError(
-            f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
-        )
+        return np.zeros(self.size)
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
         """The derivative (size, size) of `internal_force` with respect to u."""
-        raise InputError(
-            f'prestress: {type(self).__name__} elements have no "nonlinear"; use "linear"'
-        )
+        return self.zero()
 
     def strain_energy(self, u: Array, coefficients: Array) -> float:
         """The energy, J, whose gradient `internal_force` is, without that of the inertia load."""
@@ -158,12 +221,9 @@ class ElementFamily:
         """The derivatives of the matrices by s at the displacement s u, s = 0, u (size,).
 
         s coefficients (12,): of the motion whose inertia load acts. rayleigh (a, b): damping in
-        proportion to mass and stiffness. For prestress="first-order". Raises InputError where a
-        family has no law of large displacements.
+        proportion to mass and stiffness. For prestress="first-order".
         """
-        raise InputError(
-            f'prestress: {type(self).__name__} elements have no "first-order"; use "linear"'
-        )
+        return Displaced()
 
     def strain_square(
         self, u: Array, coefficients: Array, rayleigh: tuple[float, float]

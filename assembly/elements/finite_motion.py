@@ -11,9 +11,8 @@ import scipy.sparse as sp
 
 from assembly.elements.beam_shapes import symmetric
 from assembly.elements.element_map import ElementMap
-from assembly.elements.family import ElementFamily
+from assembly.elements.family import Beyond, ElementFamily, Passage
 from assembly.elements.large_rotation import jacobian
-from assembly.elements.passage import Beyond, Passage
 from assembly.types import AnyArray, Array
 
 

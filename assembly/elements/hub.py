@@ -26,7 +26,6 @@ import scipy.sparse as sp
 
 from assembly.elements.continuum import Continuum
 from assembly.elements.family import ElementFamily
-from assembly.elements.passage import Displaced
 from assembly.kinematics import SKEW_UNITS
 from assembly.types import Array, Index
 
@@ -90,12 +89,3 @@ class Hub(ElementFamily):
         h = np.trace(B) * np.eye(3) - B
         R, phi = sp.csr_matrix(R), sp.csr_matrix(phi)
         return sp.csr_matrix(-(R @ phi.T + phi @ R.T) + phi @ sp.csr_matrix(E.T @ h @ E) @ phi.T)
-
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
-        return np.zeros(self.size)
-
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        return self.zero()
-
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
-        return Displaced()

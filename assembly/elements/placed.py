@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.elements.family import ElementFamily
+from assembly.elements.family import Beyond, Displaced, ElementFamily, Passage
 from assembly.elements.moments import placed_moments
-from assembly.elements.passage import Beyond, Displaced, Passage
 from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
 from assembly.types import Array, Index
 

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from assembly.dofs import SPATIAL, DofMap
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
-from assembly.elements.passage import Displaced
 from assembly.types import Array, Index
 
 
@@ -46,9 +45,6 @@ class SpringFamily(ElementFamily):
     def strain_energy(self, u: Array, coefficients: Array) -> float:
         return float(0.5 * u @ (self.stiffness() @ u))
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
-        return Displaced()
-
 
 class SurroundingsDamperFamily(ElementFamily):
     """Dampers between nodes (E,) and the fixed surroundings, d (E, 3, 3), N·s/m.
@@ -64,13 +60,3 @@ class SurroundingsDamperFamily(ElementFamily):
 
     def external_damping(self) -> sp.csr_matrix:
         return self.map.matrix(self._damping)
-
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """None: the body adds K_D u and the load."""
-        return np.zeros(self.size)
-
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        return self.zero()
-
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
-        return Displaced()

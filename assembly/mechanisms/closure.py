@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assembly.arguments import as_number, as_numbers
+from assembly.bodies.nonlinear import ITERATIONS
 from assembly.errors import MechanismError, SingularPositionError
 from assembly.linalg.mirror import ROUND_OFF
+from assembly.magnitudes import EQUAL
 from assembly.mechanisms.closure_equations import STRIDE, ClosureEquations, assembled, check_rank
 from assembly.mechanisms.joint_rows import Evaluated, JointRows
 from assembly.mechanisms.rigid_state import (
@@ -31,9 +33,7 @@ from assembly.mechanisms.rigid_state import (
 )
 from assembly.types import Array, Index, Mask
 
-NEWTON_STEPS = 12
 FIRST_STEP = 1e-3  # s
-SHORTEST_STEP = 1e-9  # of the longest step taken: below it the mechanism is stuck
 
 
 class _Wall(SingularPositionError):
@@ -200,16 +200,15 @@ class Closure:
         """Newton to round-off from near poses (P, ...), where usable, and where it converged."""
         running, closed = usable.copy(), np.zeros(len(times), dtype=bool)
         closing = np.zeros(len(times), dtype=bool)
-        for _ in range(NEWTON_STEPS):
+        for _ in range(ITERATIONS):
             if not running.any():
                 break
             at = np.flatnonzero(running)
             here = pose.at(at)
             residual, J = self.equations.linearised(times[at], here)
-            try:
-                step = -J.solve(residual)
-            except np.linalg.LinAlgError:  # exactly singular somewhere: each by its own way
+            if np.any(J.side == 0.0):  # exactly singular somewhere: each by its own way
                 break
+            step = -J.solve(residual)
             size = np.abs(step / self.equations.column_scale).max(axis=-1)
             good = size <= 4.0
             moved = here.moved(self.equations.expand(np.where(good[:, None], step, 0.0)))
@@ -234,7 +233,7 @@ class Closure:
         t, pose = last.t, last.pose
         longest = self.period / 24.0 if self.period is not None else np.inf
         step = min(self._step[sign], longest)
-        shortest = SHORTEST_STEP * step
+        shortest = EQUAL * step
         while True:
             found = self._newton(t + sign * step, last.ahead(sign * step))
             moved = np.inf if found is None else float(pose.distance(found, self.length))
@@ -262,7 +261,7 @@ class Closure:
                 here = self._rates(target, found)
                 continue
             step = 0.5 * (target - here.t)
-            if abs(step) < SHORTEST_STEP * abs(t - anchor.t):
+            if abs(step) < EQUAL * abs(t - anchor.t):
                 self._stuck(target, here.t, here.pose)
         return here.pose
 

@@ -131,7 +131,8 @@ class Compliance:
         """Forces S x (..., rows) of the springs alone at times t (...), s."""
         out = np.zeros(x.shape)
         for rows, S, _ in self._springs:
-            out[..., rows] = _product(S, t, x[..., rows])
+            if np.any(x[..., rows]):
+                out[..., rows] = _product(S, t, x[..., rows])
         return out
 
     def _driven(self, t: ArrayLike) -> Array:

@@ -9,7 +9,6 @@ an elastic drive is the angle x itself, not its sine: sin x is the condition's v
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -64,30 +63,30 @@ class DeformedJoints:
         turning = np.array([c.turning is not None for c in conditions], dtype=bool)
         self._angles = np.flatnonzero(turning & topology.rows.gives)
 
-    @cached_property
-    def _points(self) -> tuple[JointPoint, ...]:
-        return (*self.topology.points, *self.topology.applied.points)
+        self._points = (*topology.points, *topology.applied.points)
+        self._dofs = [self._dofs_of(point) for point in self._points]
+        # Whether the rotation of a point's frame matters.
+        read = topology.units[topology.units[:, 1] >= 3, 0]
+        self._turns = np.isin(np.arange(len(topology.points)), read).tolist()
+        self._turns += [load.follower for load in topology.applied.loads]
+        self._slots = [self._slots_of(number) for number in range(len(topology.points))]
 
-    @cached_property
-    def _dofs(self) -> list[tuple[Index, Index]]:
-        """For each point the numbers, among all, of the DOFs of its nodes, and their places."""
-        none, bodies = np.zeros(0, dtype=np.intp), list(self.topology.bodies.values())
-        out = []
-        for point in self._points:
-            if point.body == len(bodies):
-                out.append((none, none))
-                continue
-            numbers, places = point.dofs(bodies[point.body])
-            out.append((self.topology.offsets[point.body] + numbers, places))
-        return out
+    def _dofs_of(self, point: JointPoint) -> tuple[Index, Index]:
+        """The numbers, among all, of the DOFs of a point's nodes, and their places."""
+        bodies = list(self.topology.bodies.values())
+        if point.body == len(bodies):
+            return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+        numbers, places = point.dofs(bodies[point.body])
+        return self.topology.offsets[point.body] + numbers, places
 
-    @cached_property
-    def _turns(self) -> list[bool]:
-        """Whether the rotation of a point's frame matters."""
-        read = set(self.topology.units[self.topology.units[:, 1] >= 3, 0].tolist())
-        count = len(self.topology.points)
-        loads = self.topology.applied.loads
-        return [number in read for number in range(count)] + [load.follower for load in loads]
+    def _slots_of(self, number: int) -> tuple[Index, Index, Index, Index]:
+        """Of a point of joints and bushings: its units, which components of its frame's motion
+        they are, the places of its DOFs among the constrained ones, and which DOFs these are."""
+        units, touched, dofs = self.topology.units, self.topology.touched, self._dofs[number][0]
+        chosen = np.flatnonzero(units[:, 0] == number)
+        places = np.flatnonzero(np.isin(dofs, touched))
+        slots = np.searchsorted(touched, dofs[places]).astype(np.intp)
+        return chosen, units[chosen, 1], slots, places
 
     def carried(self, path: Array) -> list[Carried]:
         """The frames of all points; path (3, n): the jet of all DOFs."""
@@ -175,18 +174,6 @@ class DeformedJoints:
         for number, (units, components, slots, places) in enumerate(self._slots):
             W = carried[number].W.data
             out[:, units[:, None], slots] = W[:, components[:, None], places]
-        return out
-
-    @cached_property
-    def _slots(self) -> list[tuple[Index, Index, Index, Index]]:
-        """Of each point of joints and bushings: its units, which components of its frame's motion
-        they are, the places of its DOFs among the constrained ones, and which DOFs these are."""
-        units, touched, out = self.topology.units, self.topology.touched, []
-        for number, (dofs, _) in enumerate(self._dofs[: len(self.topology.points)]):
-            chosen = np.flatnonzero(units[:, 0] == number)
-            places = np.flatnonzero(np.isin(dofs, touched))
-            slots = np.searchsorted(touched, dofs[places]).astype(np.intp)
-            out.append((chosen, units[chosen, 1], slots, places))
         return out
 
     def curvature(self, at: DeformedRows, factors: Array) -> Array:

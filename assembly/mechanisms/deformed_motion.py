@@ -28,13 +28,12 @@ from assembly.bodies.nonlinear import ITERATIONS
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
 from assembly.linalg.combination import Pattern
+from assembly.magnitudes import ROUND_OFF
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from assembly.types import Array
-
-CLOSED = 1e-13  # of a characteristic length, or rad: the last step that closes the joints
 
 
 class DeformedMotion:
@@ -93,7 +92,7 @@ class DeformedMotion:
             step = self._solved(at, at.evaluated.value.value)
             path[0, self.slaves] -= step
             size = np.abs(step / self._slave_scale).max(initial=0.0)
-            if not size > CLOSED * (1.0 + np.abs(path[0, self.slaves]).max(initial=0.0)):
+            if not size > ROUND_OFF * (1.0 + np.abs(path[0, self.slaves]).max(initial=0.0)):
                 break
         else:
             raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
@@ -144,11 +143,6 @@ class DeformedState:
         """The bodies in motion at these displacements."""
         m = self.motion
         return BodiesMotion(m.topology.moving, m.state.twist, m._motion, m._loading, self.path)
-
-    @cached_property
-    def transform(self) -> Taylor:
-        """The jet of T over the constrained DOFs."""
-        return self._transform(self.motion.rows(self.path))
 
     def _transform(self, rows: DeformedRows) -> Taylor:
         m = self.motion
@@ -277,7 +271,7 @@ class DeformedState:
             slots = stack.places(np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers)))
             values[K_G, 0, slots] += 0.5 * (block + block.T).ravel()
             values[K_D, 0, slots] += 0.5 * (block - block.T).ravel()
-        found = m.elastic.moving_pattern.reduce(values, self.transform, joints)
+        found = m.elastic.moving_pattern.reduce(values, self._transform(m.rows(self.path)), joints)
         return {name: part[0] for name, part in found.items()}
 
     @property

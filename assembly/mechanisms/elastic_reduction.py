@@ -28,11 +28,14 @@ class ElasticReduction:
     """δ = T(t) q where the conditions `held` (m,) tie the elastic DOFs.
 
     partition: which of the constrained DOFs are eliminated. frame: in whose axes the others are.
+    masters (n,): numbers of the independent DOFs among all.
     """
 
     def __init__(self, topology: Topology, held: Mask, partition: Partition, frame: str) -> None:
         self.topology, self.held, self.partition, self.frame = topology, held, partition, frame
         self._tying = np.flatnonzero(held)
+        slaves = topology.touched[partition.slaves]
+        self.masters: Index = np.setdiff1d(np.arange(topology.offsets[-1]), slaves)
         self._patterns: dict[tuple[bool, bool], tuple[list[BodyStack], ReducedPattern]] = {}
 
     @classmethod
@@ -105,12 +108,6 @@ class ElasticReduction:
         entries = sum(len(stack.rows) for stack in stacks) + len(pattern.sparsity.indices)
         J = len(pattern.touched)
         return 9 * (entries + J * (J + 2 * len(pattern.neighbours)))
-
-    @cached_property
-    def masters(self) -> Index:
-        """Numbers of the independent DOFs among all, (n,)."""
-        slaves = self.topology.touched[self.partition.slaves]
-        return np.setdiff1d(np.arange(self.topology.offsets[-1]), slaves)
 
     @cached_property
     def dofs(self) -> DofMap | None:

@@ -16,8 +16,6 @@ C and the transport terms change in order s^3/2 and beyond.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import scipy.linalg as la
 
@@ -26,7 +24,7 @@ from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.elastic_reduction import ElasticReduction, ReducedParts, reduced_parts
-from assembly.mechanisms.joint_assembly import CHANGED, D, K
+from assembly.mechanisms.joint_assembly import CHANGED, K
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.types import Array
 
@@ -93,23 +91,15 @@ class FirstOrderDeflections:
         self._mass = [tocsr(linear["M"][p]) for p in range(count)]
         q = [factor.solve(load) for factor, load in zip(self._factors, Q, strict=True)]
         self.d = np.array([self.pattern.expand(x, T[p]) for p, x in enumerate(q)])
-        self.now = self._with_springs(now)
-
-    def _with_springs(self, now: Instant) -> Instant:
-        """With the forces of bushings beside joints at their first-order deflections."""
+        # With the forces of bushings beside joints at these deflections.
+        x = (now.gradient.value @ self.d[:, self.topology.touched, None])[..., 0]
         compliance = self.topology.compliance
-        forces = compliance.elastic(now.state.t, self._deflections(now)) * compliance.beside
-        if not np.any(forces):
-            return now
-        return self.dynamics.with_steady(now, now.steady + forces)
+        forces = compliance.elastic(now.state.t, x) * compliance.beside
+        self.now = dynamics.with_steady(now, now.steady + forces) if np.any(forces) else now
+        self.gradient_change = self._gradient_change()
+        self.slope = self._slope()
 
-    def _deflections(self, now: Instant) -> Array:
-        """What the deflections add to all rows, (P, rows)."""
-        touched = self.d[:, self.topology.touched]
-        return np.asarray((now.gradient.value @ touched[..., None])[..., 0])
-
-    @cached_property
-    def gradient_change(self) -> Array:
+    def _gradient_change(self) -> Array:
         """G₁ (P, rows, J); rotations of node sets are not linear in their DOFs."""
         topology, moved = self.topology, self.d[:, self.topology.touched]
         on_points = (moved @ topology.seen.T)[..., topology.unit_of]
@@ -122,8 +112,7 @@ class FirstOrderDeflections:
             out[..., slots] += units[..., mine] @ turns[..., topology.units[mine, 1] - 3, :]
         return out
 
-    @cached_property
-    def slope(self) -> Array:
+    def _slope(self) -> Array:
         """T₁ (P, J, m)."""
         slaves, held = self.elastic.partition.slaves, np.flatnonzero(self.elastic.held)
         out = np.zeros_like(self.T)
@@ -151,25 +140,16 @@ class FirstOrderDeflections:
             squares.append(
                 np.stack([stack.placed(changes.square_of(u, c)) for u, c in each], axis=1)
             )
-        count, J = len(self.d), len(self.topology.touched)
-        base, joints_first, joints_square = np.zeros((3, 3, count, J, J))
-        for k, part in enumerate(CHANGED):
-            base[k] = linear.joints.get(part, 0.0)
-        for part, term in ((D, "damping"), (K, "stiffness")):
-            k = CHANGED.index(part)
-            joints_first[k], joints_square[k] = self._springs(term)
         of_first, of_square = (np.concatenate(own, axis=2) for own in (first, squares))
-        found = self.pattern.reduce_changes(
-            (linear.values[CHANGED], base),
-            (of_first + of_square, joints_first + joints_square),
-            self.T,
-            self.slope,
-        )
-        opposite = self.pattern.reduce_changes(
-            (linear.values[CHANGED], base),
-            (of_square - of_first, joints_square - joints_first),
-            self.T,
-            -self.slope,
+        springs = self._springs(0.0)
+        found, opposite = (
+            self.pattern.reduce_changes(
+                (linear.values[CHANGED], springs),
+                (of_square + sign * of_first, self._springs(sign) - springs),
+                self.T,
+                sign * self.slope,
+            )
+            for sign in (1.0, -1.0)
         )
         k = CHANGED.index(K)
         loads = sum(linear.parts[name] for name in LOAD_STIFFNESS if name in linear.parts)
@@ -177,21 +157,12 @@ class FirstOrderDeflections:
         self._judge(odd, even, stress + 0.0 * odd, loads - stress + 0.0 * odd)
         return found
 
-    def _springs(self, part: str) -> tuple[Array, Array]:
-        """G₁ᵀSG + GᵀSG₁ and G₁ᵀSG₁ of elastic drives and bushings, (P, J, J) each.
-
-        part: "stiffness" or "damping", for S.
-        """
-        data, change = self.now.gradient.data[:2], self.gradient_change
-        # Of gradients alike in size.
-        sizes = np.abs(data[0]).max(initial=0.0), np.abs(change).max(initial=0.0)
-        scale = sizes[0] / sizes[1] if min(sizes) > 0.0 else 1.0
-        step = np.stack([scale * change, 0.0 * change])
-        ahead, behind, turned = (
-            getattr(self.topology.compliance.terms(self.now.state.t, gradient), part)
-            for gradient in (data + step, data - step, step)
-        )
-        return 0.5 / scale * (ahead - behind), turned / scale**2
+    def _springs(self, sign: float) -> Array:
+        """M, D and K (3, P, J, J) of elastic drives and bushings with the gradient G ± G₁."""
+        gradient = self.now.gradient.data[:2].copy()
+        gradient[0] += sign * self.gradient_change
+        terms = self.topology.compliance.terms(self.now.state.t, gradient)
+        return np.stack([0.0 * terms.damping, terms.damping, terms.stiffness])
 
     def _judge(self, changes: Array, squares: Array, stress: Array, loads: Array) -> None:
         """Judges the largest error estimate of all instants, by Ritz modes.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
-from assembly.elements.passage import Displaced
+from assembly.elements.family import Displaced
 from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
 from assembly.mechanisms.transformation import Partition
@@ -127,8 +126,13 @@ class BodyStack:
         self.values = np.zeros((len(found), len(union)))
         for k, (term, A, keys) in enumerate(found):
             self.values[k, np.searchsorted(union, keys)] = term.factor * A.data
-        self._part = np.array([term.part for term, *_ in found], dtype=np.intp)
-        self._place = np.array([term.place for term, *_ in found], dtype=np.intp)
+        part_of = np.array([term.part for term, *_ in found], dtype=np.intp)
+        place_of = np.array([term.place for term, *_ in found], dtype=np.intp)
+        # For each part that occurs, what multiplies its matrices, and their values.
+        self._by_part = {
+            int(part): (place_of[part_of == part], self.values[part_of == part])
+            for part in np.unique(part_of)
+        }
 
     def parts(self, twist: Array, motion: Array, loading: Array, joint_loads: Array) -> Array:
         """Values (8, P, entries) of the named matrices at P instants.
@@ -168,14 +172,6 @@ class BodyStack:
                 places, values = self._by_part[part]
                 np.matmul(numbers[:, places], values, out=out[k])
         return out
-
-    @cached_property
-    def _by_part(self) -> dict[int, tuple[Index, Array]]:
-        """For each part that occurs, what multiplies its matrices, and their values."""
-        return {
-            int(part): (self._place[self._part == part], self.values[self._part == part])
-            for part in np.unique(self._part)
-        }
 
 
 def _keys(A: sp.csr_matrix, size: int) -> NDArray[np.int64]:

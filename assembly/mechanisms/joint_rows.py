@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,16 +39,7 @@ class Evaluated:
     f: Taylor
     d: Taylor
     relative: Taylor  # R_ab
-
-    @cached_property
-    def h(self) -> Taylor:
-        """R_abᵀ f, the direction f seen from the second body."""
-        return matrix_vector(self.relative.transposed, self.f)
-
-    @cached_property
-    def turned(self) -> Taylor:
-        """f × d."""
-        return matrix_vector(Taylor(skew(self.f.data)), self.d)
+    h: Taylor  # R_abᵀ f, the direction f seen from the second body
 
 
 class JointRows:
@@ -144,7 +134,7 @@ class JointRows:
         gap = apart.along(self._pair_of, -2)
         d = Taylor(_times(relative.data, self.far) + gap.data * self.distance)
         d.data[0] -= self.near
-        return Evaluated(dot(f, d) - c, f, d, relative)
+        return Evaluated(dot(f, d) - c, f, d, relative, matrix_vector(relative.transposed, f))
 
     def drift(self, e: Evaluated, t: ArrayLike, pace: float = 1.0) -> Array:
         """∂Φ/∂t (..., m): what the drivers change while all bodies rest."""
@@ -174,25 +164,18 @@ class JointRows:
 
     def rigid_gradient(self, e: Evaluated) -> Taylor:
         """∂Φ by the motion (translation, rotation) of both frames in their axes, (..., m, 12)."""
-        return self._gradient(e, self._rigid_arms, np.ones(len(self)))
+        return self._gradient(e, self.rigid_levers, np.ones(len(self)))
 
     def node_gradient(self, e: Evaluated) -> Taylor:
         """∂Φ by the displacement and rotation of both nodes in body axes, (..., m, 12)."""
-        return self._gradient(e, self._node_arms, self.carried)
+        return self._gradient(e, self.node_levers, self.carried)
 
-    @cached_property
-    def _rigid_arms(self) -> tuple[Array, Array]:
-        return skew(self.rigid_levers[0]), skew(self.rigid_levers[1])
-
-    @cached_property
-    def _node_arms(self) -> tuple[Array, Array]:
-        return skew(self.node_levers[0]), skew(self.node_levers[1])
-
-    def _gradient(self, e: Evaluated, arms: tuple[Array, Array], carried: Array) -> Taylor:
-        near, far = arms
+    def _gradient(self, e: Evaluated, levers: tuple[Array, Array], carried: Array) -> Taylor:
+        near, far = (skew(lever) for lever in levers)
+        turned = matrix_vector(Taylor(skew(e.f.data)), e.d)  # f × d
         out = np.empty((*e.f.data.shape[:-1], 12))
         out[..., 0:3] = -e.f.data * self.distance
-        out[..., 3:6] = e.turned.data * carried[:, None] - _times(near, e.f.data)
+        out[..., 3:6] = turned.data * carried[:, None] - _times(near, e.f.data)
         out[..., 6:9] = e.h.data * self.distance
         out[..., 9:] = _times(far, e.h.data)
         return Taylor(out)
@@ -201,7 +184,7 @@ class JointRows:
         """∂²Φ by displacements and rotation vectors of both nodes, (..., m, 12, 12), symmetric."""
         f, d, R, h = e.f.value, e.d.value, e.relative.value, e.h.value
         s, p = self.node_levers
-        ws, wp = self._node_arms
+        ws, wp = skew(s), skew(p)
         carried, shown = self.carried[:, None, None].astype(float), self.distance[:, :, None]
         H = np.zeros((*f.shape[:-1], 12, 12))
         wf = skew(f)

@@ -8,7 +8,6 @@ reactions the prestress of every body, and δ = T(t) q ties the elastic degrees 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from assembly.bodies.made_from import in_words
 from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
-from assembly.linalg.factorization import Factorization
 from assembly.linalg.symmetric import ENTRIES
 from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
@@ -203,7 +201,7 @@ class Mechanism(TrimmedMechanism):
             )
         return self.freeze_many([t], transport, prestress, driven)[0]
 
-    @cached_property
+    @property
     def has_large_bodies(self) -> bool:
         """Whether a body has so many degrees of freedom that a reduced basis of it pays."""
         return any(self.is_large(name) for name in self.bodies)
@@ -320,17 +318,12 @@ class Mechanism(TrimmedMechanism):
         The equilibrium is that of the frozen system, K_total q = Q: with the forces of the
         undeflected motion, to first order, the velocity q̇ left out.
         """
-        system, now = self.freeze(t), self.instant(t)
-        if system.rigid.shape[1]:
-            raise MechanismError("deflections: the mechanism is free to move, drive it")
-        with Factorization(system.stiffness, "general") as factor:
-            q = np.asarray(factor.solve(system.Q))
-        elastic = self.elastic(None)
+        q, now, elastic = self._static(t, None, "deflections"), self.instant(t), self.elastic(None)
         full = elastic.pattern(True)[1].expand(q, elastic.transform(now).value)
         moved = np.asarray(now.gradient.value @ full[self.topology.touched])
         return deflections_by_name(self.topology, moved, now.deflected)
 
-    @cached_property
+    @property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
         return frame_stiffness(self.topology)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -126,16 +125,12 @@ class InverseDynamics:
         self._dampers = [body.operators.damper_loads for body in topology.bodies.values()]
         dampers = zip(self._fields, self._dampers, strict=True)
         self._by_twist = np.array([fields.T @ loads for fields, loads in dampers])
-        self._applied = [topology.applied.unit_loads(i) for i in range(len(self._fields))]
-
-    @cached_property
-    def _ends(self) -> tuple[Array, Array]:
-        """Which body each deflection pulls at its first and at its second point, (B, rows)."""
-        topology = self.topology
+        # Which body each deflection pulls at its first and at its second point, (B, rows) each.
         body = np.array([point.body for point in topology.points], dtype=np.intp)
         ends = body[topology.row_points[len(topology.rows) :]].T
         numbers = np.arange(len(topology.bodies))[:, None]
-        return (numbers == ends[0]).astype(float), (numbers == ends[1]).astype(float)
+        self._ends = [(numbers == end).astype(float) for end in ends]
+        self._applied = [topology.applied.unit_loads(i) for i in range(len(self._fields))]
 
     def at(self, state: RigidState) -> Instant:
         """Conditions, loads and multipliers of a rigid state, of one time or of several."""

@@ -7,8 +7,8 @@ WᵀM_rW, WᵀC_rW, WᵀK_rW of those of the full one, W constant, at every inst
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -18,6 +18,7 @@ from assembly.bodies.reduced import ReducedBody
 from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.mechanisms.reactions import InverseDynamics
+from assembly.mechanisms.topology import Topology
 from assembly.mechanisms.transformation import Partition
 from assembly.types import Array, Index, Inexact
 
@@ -38,8 +39,7 @@ class ReducedMechanism(Mechanism):
         like: Mechanism | None = None,
     ) -> None:
         bodies: dict[str, Body] = {**full.bodies, **links}
-        applied = replace(full.topology.applied, bodies=tuple(bodies.values()))
-        self.topology = replace(full.topology, bodies=bodies, applied=applied)
+        self.topology = full.topology.with_bodies(bodies)
         self.full, self.bodies, self.name, self.gravity = full, bodies, full.name, full.gravity
         self.closure = full.closure
         self.dynamics = InverseDynamics(self.topology, self.closure, self.gravity)
@@ -71,56 +71,47 @@ class ReducedMechanism(Mechanism):
     def coordinates(self, q: Array, driven: bool | None = None) -> Array:
         """Independent DOFs (n, ...) of this mechanism from those of the full one, (N, ...), for
         shapes that its bases contain."""
-        own, wide = self.elastic(driven), self._wide
-        values = np.zeros((int(self.full.topology.offsets[-1]), *q.shape[1:]))
-        values[wide.masters] = q
-        parts = []
-        for body, part in zip(
-            self.bodies.values(), np.split(values, self.full.topology.offsets[1:-1]), strict=True
-        ):
-            parts.append(body.coordinates(part) if isinstance(body, ReducedBody) else part)
-        return np.asarray(np.concatenate(parts)[own.masters])
-
-    def recover(self, t: float, q: Inexact, driven: bool | None = None) -> dict[str, Inexact]:
-        """All degrees of freedom of every body of the full mechanism."""
-        out = super().recover(t, q, driven)
-        links = {n: body for n, body in self.bodies.items() if isinstance(body, ReducedBody)}
-        return out | {name: body.lift(out[name]) for name, body in links.items()}
+        found = self._by_body(self.full.topology, self._wide, q, ReducedBody.coordinates)
+        return np.asarray(found[self.elastic(driven).masters])
 
     def lift(self, q: Inexact, driven: bool | None = None) -> Inexact:
         """Independent DOFs of the full mechanism (N, ...) from those of this one, (n, ...)."""
-        own, wide = self.elastic(driven), self._wide
-        values = np.zeros((int(self.topology.offsets[-1]), *q.shape[1:]), dtype=q.dtype)
-        values[own.masters] = q
-        parts = np.split(values, self.topology.offsets[1:-1])
-        whole = [
-            body.lift(part) if isinstance(body, ReducedBody) else part
-            for body, part in zip(self.bodies.values(), parts, strict=True)
-        ]
-        return np.asarray(np.concatenate(whole)[wide.masters])
+        found = self._by_body(self.topology, self.elastic(driven), q, ReducedBody.lift)
+        return np.asarray(found[self._wide.masters])
+
+    def forces(self, f: Array, driven: bool | None = None) -> Array:
+        """Generalised forces (n,) of those (N,) on the full mechanism: the transpose of `lift`."""
+
+        def on_coordinates(body: ReducedBody, part: Array) -> Array:
+            return np.asarray(body.turn.T @ (body.shapes.T @ part))
+
+        found = self._by_body(self.full.topology, self._wide, f, on_coordinates)
+        return np.asarray(found[self.elastic(driven).masters])
+
+    def _by_body(
+        self,
+        topology: Topology,
+        elastic: ElasticReduction,
+        x: Inexact,
+        convert: Callable[[ReducedBody, Any], Any],
+    ) -> Inexact:
+        """Values at the independent DOFs (n, ...) of `topology`, those of reduced bodies
+        converted, at all DOFs of the other mechanism."""
+        values = np.zeros((int(topology.offsets[-1]), *x.shape[1:]), dtype=x.dtype)
+        values[elastic.masters] = x
+        parts = zip(self.bodies.values(), np.split(values, topology.offsets[1:-1]), strict=True)
+        return np.concatenate(
+            [convert(body, part) if isinstance(body, ReducedBody) else part for body, part in parts]
+        )
 
     def on_bodies(self, f: Array) -> dict[str, Array]:
         """Generalised forces (P, N, k) on the full mechanism over the DOFs of its reduced bodies,
         (P, n, k) each."""
-        wide, offsets = self._wide, self.full.topology.offsets
+        offsets = self.full.topology.offsets
         values = np.zeros((len(f), int(offsets[-1]), f.shape[2]))
-        values[:, wide.masters] = f
-        parts = np.split(values, offsets[1:-1], axis=1)
-        links = zip(self.bodies.items(), parts, strict=True)
+        values[:, self._wide.masters] = f
+        links = zip(self.bodies.items(), np.split(values, offsets[1:-1], axis=1), strict=True)
         return {name: part for (name, body), part in links if isinstance(body, ReducedBody)}
-
-    def forces(self, f: Array, driven: bool | None = None) -> Array:
-        """Generalised forces (n,) of those (N,) on the full mechanism: the transpose of `lift`."""
-        own, offsets = self.elastic(driven), self.full.topology.offsets
-        values = np.zeros(int(offsets[-1]))
-        values[self._wide.masters] = f
-        parts = [
-            body.turn.T @ (body.shapes.T @ part) if isinstance(body, ReducedBody) else part
-            for body, part in zip(
-                self.bodies.values(), np.split(values, offsets[1:-1]), strict=True
-            )
-        ]
-        return np.asarray(np.concatenate(parts)[own.masters])
 
     def embedding(self, before: ReducedMechanism) -> Array:
         """Coordinates (n, m) of the shapes of an earlier one, whose bases these contain."""

@@ -15,11 +15,13 @@ from scipy.spatial.transform import Rotation
 
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import Kinematics, skew
+from assembly.magnitudes import ROUND_OFF
 from assembly.mechanisms.joint_rows import Frames
 from assembly.types import Array, Index, Mask
 
 SINGULAR = 1e-8  # smallest over largest singular value of the scaled Jacobian
-STRAIGHT = 1e-7  # largest entry of RᵀR − I that one step of Newton's polar iteration removes
+# Largest entry of RᵀR − I that one step of Newton's polar iteration removes.
+STRAIGHT = np.sqrt(ROUND_OFF)
 
 
 class Jacobian:
@@ -41,7 +43,7 @@ class Jacobian:
         """The sign of det J (...), which changes in a singular position."""
         return np.asarray(np.linalg.slogdet(self.scaled)[0])
 
-    @cached_property
+    @property
     def is_singular(self) -> Mask:
         """Whether the singular values show a singular position, (...)."""
         sizes = np.linalg.svd(self.scaled, compute_uv=False)
@@ -57,17 +59,13 @@ class Jacobian:
         """J⁻¹ of a vector (..., m) at each position."""
         return self.solve_columns(rhs[..., None])[..., 0]
 
-    @cached_property
-    def _inverse(self) -> Array:
-        return np.asarray(np.linalg.inv(self.scaled))
-
     def largest(self, speeds: Array, rates: Array) -> Array:
         """|J⁻¹| of the terms of Φ̈ that are products of velocities, (..., m).
 
         speeds: moduli of the velocities (..., m); rates: of the frames of each condition (..., m).
         """
         terms = rates[..., None] * (np.abs(self.scaled) @ (speeds / self._columns)[..., None])
-        return np.asarray((np.abs(self._inverse) @ terms)[..., 0] * self._columns)
+        return np.asarray((np.abs(np.linalg.inv(self.scaled)) @ terms)[..., 0] * self._columns)
 
     def solve_columns(self, rhs: Array) -> Array:
         """J⁻¹ of columns (..., m, k)."""

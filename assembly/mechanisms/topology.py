@@ -4,7 +4,7 @@ touch."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -32,7 +32,6 @@ from assembly.motion.laws import Uniform
 from assembly.types import Array, Index, Mask
 
 
-@dataclass(frozen=True)
 class Topology:
     """Bodies, joints, drivers, bushings, and the numbers that connect them.
 
@@ -40,17 +39,65 @@ class Topology:
     of every joint and bushing, its first body's and its second's in turn. row_points (rows, 2): the
     numbers of the points that each row ties: the conditions, then the deflections of the bushings.
     applied: the loads on the bodies. compliance: what gives.
+
+    offsets: first DOF of each body among all, and their number at the end. units (units, 2): points
+    and entries through which joints load the bodies, forces and moments; own: for each body which
+    of them load it. unit_of (rows, 12): the unit of each gradient entry, one past the last for
+    none. motions (units, DOFs): displacements and rotations of all units. touched (J,): DOFs that
+    some condition reads, or that a load stiffens. seen: `motions` over these, dense, with a row of
+    zeros for "none". length: the farthest joint point from its frame's origin, m, or 1.
     """
 
-    bodies: dict[str, Body]
-    joints: tuple[Joint, ...]
-    drivers: tuple[Driver, ...]
-    planar: bool
-    rows: JointRows
-    points: tuple[JointPoint, ...]
-    row_points: Index
-    applied: AppliedLoads
-    compliance: Compliance
+    def __init__(
+        self,
+        bodies: dict[str, Body],
+        joints: tuple[Joint, ...],
+        drivers: tuple[Driver, ...],
+        planar: bool,
+        rows: JointRows,
+        points: tuple[JointPoint, ...],
+        row_points: Index,
+        applied: AppliedLoads,
+        compliance: Compliance,
+    ) -> None:
+        self.bodies, self.joints, self.drivers, self.planar = bodies, joints, drivers, planar
+        self.rows, self.points, self.row_points = rows, points, row_points
+        self.applied, self.compliance, self.bushings = applied, compliance, compliance.bushings
+        self.tie_names = [*(joint.name for joint in joints), *(b.name for b in self.bushings)]
+        self.offsets: Index = np.cumsum([0, *(body.size for body in bodies.values())])
+        far = max(float(np.abs(lever).max()) for lever in rows.rigid_levers)
+        self.length = far if far > 0.0 else 1.0
+        self._read = self._find_read()
+        row, entry = np.nonzero(self._read)
+        pairs = np.stack([row_points[row, entry // 6], entry % 6], axis=1)
+        self.units: Index = np.unique(pairs, axis=0)
+        body_of = np.array([points[p].body for p in self.units[:, 0]], dtype=np.intp)
+        self.own = [np.flatnonzero(body_of == i) for i in range(len(bodies))]
+        place = np.full((len(points), 6), len(self.units), dtype=np.intp)
+        place[tuple(self.units.T)] = np.arange(len(self.units))
+        of_entries = place[row_points].reshape(-1, 12)
+        self.unit_of: Index = np.where(self._read, of_entries, len(self.units))
+        self._pair_sum = self._find_pair_sum()
+        self.motions = self._find_motions()
+        self._check_motions()
+        self.touched: Index = np.union1d(self.motions.indices, applied.touched).astype(np.intp)
+        dense = self.motions[:, self.touched].toarray()
+        self.seen: Array = np.concatenate([dense, np.zeros((1, len(self.touched)))])
+
+    def with_bodies(self, bodies: dict[str, Body]) -> Topology:
+        """The same with other bodies in place of some, on the same points."""
+        applied = replace(self.applied, bodies=tuple(bodies.values()))
+        return Topology(
+            bodies,
+            self.joints,
+            self.drivers,
+            self.planar,
+            self.rows,
+            self.points,
+            self.row_points,
+            applied,
+            self.compliance,
+        )
 
     @classmethod
     def of(
@@ -87,16 +134,7 @@ class Topology:
         row_points = 2 * tie_of[:, None] + np.arange(2)
         applied = AppliedLoads.of(loads, bodies, planar)
         compliance = Compliance(drives, bushings, deflections, mean_rows, len(rows))
-        topology = cls(
-            bodies, joints, drivers, planar, rows, points, row_points, applied, compliance
-        )
-        topology.check_unknowns()
-        return topology
-
-    @cached_property
-    def tie_names(self) -> list[str]:
-        """Names of the joints and bushings, in the order of their points."""
-        return [joint.name for joint in self.joints] + [b.name for b in self.bushings]
+        return cls(bodies, joints, drivers, planar, rows, points, row_points, applied, compliance)
 
     def number(self, body: str) -> int:
         """Position of a body among the bodies; MechanismError for an unknown name."""
@@ -104,24 +142,13 @@ class Topology:
             raise MechanismError(f"no body {body!r}; bodies are {', '.join(self.bodies)}")
         return list(self.bodies).index(body)
 
-    @property
-    def bushings(self) -> tuple[Bushing, ...]:
-        """The bushings, in the order given."""
-        return self.compliance.bushings
-
-    @cached_property
-    def offsets(self) -> Index:
-        """First DOF of each body among all, and their number at the end."""
-        return np.cumsum([0, *(body.size for body in self.bodies.values())])
-
     @cached_property
     def moving(self) -> MovingBodies:
         """The bodies at finite displacements."""
         loaded = [(point.body, point.nodes) for point in self.applied.points]
         return MovingBodies(self.bodies.values(), loaded)
 
-    @cached_property
-    def _read(self) -> Mask:
+    def _find_read(self) -> Mask:
         """Which of the 12 entries of each row's gradient may differ from zero, (rows, 12)."""
         parts = [self._read_by(self.rows)]
         if self.compliance.deflections is not None:
@@ -145,25 +172,7 @@ class Topology:
         read[np.ix_(still, [9, 10, 11])] = False
         return read
 
-    @cached_property
-    def units(self) -> Index:
-        """Points and entries (units, 2) through which joints load the bodies: forces and
-        moments."""
-        row, entry = np.nonzero(self._read)
-        return np.asarray(
-            np.unique(np.stack([self.row_points[row, entry // 6], entry % 6], axis=1), axis=0)
-        )
-
-    @cached_property
-    def unit_of(self) -> Index:
-        """The unit of each gradient entry, one past the last for none, (rows, 12)."""
-        place = np.full((len(self.points), 6), len(self.units), dtype=np.intp)
-        place[tuple(self.units.T)] = np.arange(len(self.units))
-        spread = place[self.row_points].reshape(-1, 12)
-        return np.where(self._read, spread, len(self.units))
-
-    @cached_property
-    def motions(self) -> sp.csr_matrix:
+    def _find_motions(self) -> sp.csr_matrix:
         """Displacements and rotations of all units from all DOFs, (units, DOFs)."""
         blocks = []
         for i, body in enumerate(self.bodies.values()):
@@ -177,7 +186,7 @@ class Topology:
         whole = sp.block_diag(blocks, format="csr")
         return sp.csr_matrix(whole[np.argsort(np.concatenate(self.own), kind="stable")])
 
-    def check_unknowns(self) -> None:
+    def _check_motions(self) -> None:
         """MechanismError when a joint's nodes lack a DOF that the joint ties."""
         missing = np.flatnonzero(np.diff(self.motions.indptr) == 0)
         if len(missing):
@@ -189,27 +198,10 @@ class Topology:
                 f"which it ties; use another joint, or a set of several nodes"
             )
 
-    @cached_property
-    def touched(self) -> Index:
-        """DOFs (J,) that some condition reads, or that a load stiffens."""
-        return np.union1d(self.motions.indices, self.applied.touched).astype(np.intp)
-
-    @cached_property
-    def own(self) -> list[Index]:
-        """For each body, which of the units load it."""
-        body = np.array([self.points[p].body for p in self.units[:, 0]], dtype=np.intp)
-        return [np.flatnonzero(body == i) for i in range(len(self.bodies))]
-
     def unit_loads(self, body: int) -> Array:
         """Nodal loads of unit forces and moments of joints, (DOFs of the body, its units)."""
         span = slice(self.offsets[body], self.offsets[body + 1])
         return np.asarray(self.motions[self.own[body]][:, span].toarray().T)
-
-    @cached_property
-    def seen(self) -> Array:
-        """`motions` over the constrained DOFs, dense, with a row of zeros for "none"."""
-        dense = self.motions[:, self.touched].toarray()
-        return np.concatenate([dense, np.zeros((1, len(self.touched)))])
 
     def on_units(self, gradient: Array) -> Array:
         """Gradients (..., rows, 12) as (..., rows, units)."""
@@ -254,8 +246,7 @@ class Topology:
         summed = np.asarray((self._pair_sum @ terms.T).T)
         return summed.reshape(*factors.shape[:-1], len(self.units), len(self.units))
 
-    @cached_property
-    def _pair_sum(self) -> sp.csr_matrix:
+    def _find_pair_sum(self) -> sp.csr_matrix:
         """Which entries of the Hessians (rows, 12, 12) add up to each pair of units."""
         count = len(self.units)
         first, second = (
@@ -287,13 +278,7 @@ class Topology:
                 out[number] = (slots, second)
         return out
 
-    @cached_property
-    def length(self) -> float:
-        """A characteristic length, m: the farthest joint point from its frame's origin, or 1."""
-        far = max(float(np.abs(lever).max()) for lever in self.rows.rigid_levers)
-        return far if far > 0.0 else 1.0
-
-    @cached_property
+    @property
     def period(self) -> float | None:
         """The period of all drivers, when it is one."""
         if self.compliance.varies:

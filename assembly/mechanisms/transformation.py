@@ -53,12 +53,10 @@ class Partition:
 
 def _inverse(Js: Array) -> tuple[Array, Array]:
     """The inverse (..., k, k), and ‖J_s‖_F ‖J_s⁻¹‖_F: the condition number or a little more."""
-    try:
-        inverse = np.linalg.inv(Js)
-    except np.linalg.LinAlgError:
-        return np.full_like(Js, np.inf), np.linalg.cond(Js)
+    singular = np.linalg.slogdet(Js)[0] == 0.0
+    inverse = np.linalg.inv(np.where(singular[..., None, None], np.eye(Js.shape[-1]), Js))
     size, other = (np.linalg.norm(A, axis=(-2, -1)) for A in (Js, inverse))
-    return inverse, np.asarray(size * other)
+    return inverse, np.where(singular, np.inf, size * other)
 
 
 def choose_partition(samples: Array, preference: Array) -> Partition:

@@ -17,7 +17,8 @@ import numpy as np
 from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
 from assembly.errors import ConvergenceError, MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
-from assembly.mechanisms.deformed_motion import CLOSED, DeformedMotion, DeformedState
+from assembly.magnitudes import ROUND_OFF
+from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_reactions
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array
@@ -43,7 +44,7 @@ def newton(motion: DeformedMotion, q: Array, guess: Array) -> tuple[DeformedStat
             raise ConvergenceError("Newton's method diverges")
         state = motion.closed(state.q + step, rest, rest, state.path[0])
         converged = size <= STEP_TOLERANCE * float(np.linalg.norm(state.q))
-        noise = CLOSED * np.abs(state.force).max(initial=0.0)
+        noise = ROUND_OFF * np.abs(state.force).max(initial=0.0)
         if converged or np.abs(state.residual).max(initial=0.0) <= noise:
             return state, iteration
         exact = exact or size > SLOW * last
@@ -166,7 +167,7 @@ class Trim:
             out[name] = (nodes, moved @ pose.R[i].T)
         return out
 
-    @cached_property
+    @property
     def reactions(self) -> dict[str, Reaction]:
         """Force and moment of every joint and bushing on its second body, at its displaced point.
 
@@ -176,7 +177,7 @@ class Trim:
         rotations = motion.joints.frames(motion.state, state.rows.carried).rotation.value
         return joint_reactions(motion.topology, state.multipliers, state.rows.wrench, rotations)
 
-    @cached_property
+    @property
     def deflections(self) -> dict[str, Array]:
         """Deflections of elastic drives (1,), rad or m, and of bushings (6,), in the plane (3,)."""
         state, topology = self._state, self._state.motion.topology

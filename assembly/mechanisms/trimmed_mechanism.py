@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.bodies.body import Prestress
 from assembly.errors import ConvergenceError, InputError, MechanismError
 from assembly.linalg.factorization import Factorization
 from assembly.mechanisms.deformed_joints import DeformedJoints
@@ -28,8 +29,14 @@ class TrimmedMechanism(ElasticMechanism):
     """What a mechanism can do about its equilibrium at finite deflections."""
 
     @abstractmethod
-    def freeze(self, t: float) -> FrozenSystem:
-        """The frozen system with linear prestress."""
+    def freeze(
+        self,
+        t: float,
+        transport: bool = True,
+        prestress: Prestress = "linear",
+        driven: bool | None = None,
+    ) -> FrozenSystem:
+        """The frozen system at one time."""
 
     def trim(self, t: float, *, driven: bool | None = None, start: Trim | None = None) -> Trim:
         """The elastic mechanism in equilibrium at one time, at finite deflections.
@@ -102,9 +109,7 @@ class TrimmedMechanism(ElasticMechanism):
             if isinstance(found, Trim):
                 return found
             # The equilibria end before t: others may be under the loads.
-        system = self._linear(t, driven)
-        with Factorization(system.stiffness, "general") as factor:
-            q = np.asarray(factor.solve(system.Q))
+        q = self._static(t, driven, "trim")
         T = elastic.transform(self.instant(t)).value
         guess = np.asarray(elastic.moving_pattern.expand(q, T), dtype=float)
         origin = (0.0, 0.0 * q, 0.0 * guess)
@@ -117,15 +122,16 @@ class TrimmedMechanism(ElasticMechanism):
     def _deformed_joints(self) -> DeformedJoints:
         return DeformedJoints(self.topology)
 
-    def _linear(self, t: float, driven: bool | None) -> FrozenSystem:
-        """The frozen system of linear prestress; MechanismError where it is free to move."""
-        system = self.freeze(t) if driven is None else self.freeze(t, driven=driven)  # type: ignore[call-arg]
+    def _static(self, t: float, driven: bool | None, what: str) -> Array:
+        """Independent DOFs (n,) in equilibrium to first order, K q = Q of linear prestress."""
+        system = self.freeze(t, driven=driven)
         if system.rigid.shape[1]:
             raise MechanismError(
-                "trim: the mechanism is free to move, so that no equilibrium is determined; hold "
-                "its drivers, or give them a stiffness"
+                f"{what}: the mechanism is free to move, so that no equilibrium is determined; "
+                "hold its drivers, or give them a stiffness"
             )
-        return system
+        with Factorization(system.stiffness, "general") as factor:
+            return np.asarray(factor.solve(system.Q))
 
     def displaced(
         self,

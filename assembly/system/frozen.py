@@ -48,6 +48,16 @@ def _checked(name: str, matrix: Any) -> Any:
     return as_numbers(matrix, name)
 
 
+def _named(name: str, meaning: str) -> cached_property[sp.csr_matrix]:
+    """One of the named matrices of a frozen system."""
+
+    def matrix(self: FrozenSystem) -> sp.csr_matrix:
+        return within_range(self.parts[name].tocsr(), name)
+
+    matrix.__doc__ = meaning
+    return cached_property(matrix)
+
+
 class FrozenSystem:
     """The equations of the elastic vibration around one frozen instant of a rigid motion.
 
@@ -149,50 +159,17 @@ class FrozenSystem:
 
     # The named matrices, each formed at its first use.
 
-    @cached_property
-    def M(self) -> sp.csr_matrix:
-        """Mass matrix (n, n)."""
-        return within_range(self.parts["M"].tocsr(), "M")
-
-    @cached_property
-    def C(self) -> sp.csr_matrix:
-        """Coriolis or gyroscopic matrix (n, n)."""
-        return within_range(self.parts["C"].tocsr(), "C")
-
-    @cached_property
-    def D(self) -> sp.csr_matrix:
-        """Damping matrix (n, n)."""
-        return within_range(self.parts["D"].tocsr(), "D")
-
-    @cached_property
-    def K(self) -> sp.csr_matrix:
-        """Elastic stiffness (n, n)."""
-        return within_range(self.parts["K"].tocsr(), "K")
-
-    @cached_property
-    def K_epsilon(self) -> sp.csr_matrix:
-        """Euler stiffness K(ε), (n, n)."""
-        return within_range(self.parts["K_epsilon"].tocsr(), "K_epsilon")
-
-    @cached_property
-    def K_omega2(self) -> sp.csr_matrix:
-        """Centrifugal softening K(ω²), (n, n)."""
-        return within_range(self.parts["K_omega2"].tocsr(), "K_omega2")
-
-    @cached_property
-    def K_G(self) -> sp.csr_matrix:
-        """Geometric stiffness (n, n)."""
-        return within_range(self.parts["K_G"].tocsr(), "K_G")
-
-    @cached_property
-    def K_D(self) -> sp.csr_matrix:
-        """Circulatory stiffness of dampers and follower loads, (n, n)."""
-        return within_range(self.parts["K_D"].tocsr(), "K_D")
-
-    @cached_property
-    def K_transport(self) -> sp.csr_matrix:
-        """Transport terms of mechanisms, Tᵀ[(C + D)Ṫ + M T̈], (n, n)."""
-        return within_range(self.parts["K_transport"].tocsr(), "K_transport")
+    M = _named("M", "Mass matrix (n, n).")
+    C = _named("C", "Coriolis or gyroscopic matrix (n, n).")
+    D = _named("D", "Damping matrix (n, n).")
+    K = _named("K", "Elastic stiffness (n, n).")
+    K_epsilon = _named("K_epsilon", "Euler stiffness K(ε), (n, n).")
+    K_omega2 = _named("K_omega2", "Centrifugal softening K(ω²), (n, n).")
+    K_G = _named("K_G", "Geometric stiffness (n, n).")
+    K_D = _named("K_D", "Circulatory stiffness of dampers and follower loads, (n, n).")
+    K_transport = _named(
+        "K_transport", "Transport terms of mechanisms, Tᵀ[(C + D)Ṫ + M T̈], (n, n)."
+    )
 
     def combined(self, names: tuple[str, ...]) -> Combination:
         """The sum of several named parts as one combination.

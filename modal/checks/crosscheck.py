@@ -190,58 +190,49 @@ class _Work:
 
     def report(self) -> CrossCheck:
         """The verdict on every mode from the present results."""
-        at, lam, sigma, count = self.at, self.lam, self.sigma, self.count
-        run = self.run or ModeTransients.unknown(count)
-        exponents = np.full((2, count), np.nan)
+        at, lam = self.at, self.lam
+        run = self.run or ModeTransients.unknown(self.count)
+        rate, error = np.full((2, self.count), np.nan)
         if self.floquet is not None and self.unfrozen is not None:
-            exponents = _matched(self.floquet, self.unfrozen, lam[0])
+            rate, error = _matched(self.floquet, self.unfrozen, lam[0])
         intervals = self.tracks.frozen_interval.values[:, self.modes]
-        resonances = _announced(lam, at, self.period)
-        prestressed = _is_prestressed(self.model, self.t0)
-        evidence = [
-            Evidence(
-                frozen=_mean(at, lam[:, i].real),
-                corrected=_mean(at, sigma[:, i]),
-                transient=run.rate[i],
-                uncertainty=run.uncertainty[i],
-                floquet=exponents[0, i],
-                floquet_error=exponents[1, i],
-                size=_mean(at, np.abs(lam[:, i])),
-                interval=_least(intervals[:, i]),
-                gain=run.gain[i],
-                abscissa=run.abscissa,
-                basis_gap=run.basis_gap[i],
-                prestressed=prestressed,
-                resonance=resonances[i],
-            )
-            for i in range(count)
-        ]
-        unfinished = Diagnosis("undecided", "", f"stopped before {self.phase}")
-        diagnoses = tuple(
-            unfinished if self.phase else diagnose(e, self.tolerance) for e in evidence
-        )
-        names = dict(
-            frozen_rate="frozen", corrected_rate="corrected", transient_rate="transient",
-            transient_uncertainty="uncertainty", floquet_rate="floquet",
-            floquet_error="floquet_error", frozen_interval="interval", gain="gain",
+        size = _means(at, np.abs(lam))
+        columns: dict[str, Any] = dict(
+            frozen_rate=_means(at, lam.real), corrected_rate=_means(at, self.sigma),
+            transient_rate=run.rate, transient_uncertainty=run.uncertainty,
+            floquet_rate=rate, floquet_error=error, gain=run.gain,
         )  # fmt: skip
-        values: dict[str, Any] = {a: [getattr(e, b) for e in evidence] for a, b in names.items()}
-        with np.errstate(divide="ignore"):
-            periods = 2.0 * np.pi / np.array([e.size for e in evidence])
-        values |= dict(
-            mean_frequency=[_mean(at, np.abs(lam[:, i].imag)) / (2 * np.pi) for i in range(count)],
-            vibration_period=periods,
-            frozen_share=[_share(intervals[:, i], lam[:, i]) for i in range(count)],
+        other = dict(
+            size=size, basis_gap=run.basis_gap, resonance=_announced(lam, at, self.period),
+            abscissa=[run.abscissa] * self.count,
+            prestressed=[_is_prestressed(self.model, self.t0)] * self.count,
+        )  # fmt: skip
+        diagnoses = [Diagnosis("undecided", "", f"stopped before {self.phase}")] * self.count
+        if not self.phase:
+            evidence = columns | other
+            rows = zip(*evidence.values(), strict=True)
+            diagnoses = [
+                diagnose(Evidence(**dict(zip(evidence, row, strict=True))), self.tolerance)
+                for row in rows
+            ]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Of the instants that have an interval, those where it is at least 2π/|λ|.
+            enough = np.sum(intervals * np.abs(lam) >= 2.0 * np.pi, axis=0)
+            share = enough / np.sum(~np.isnan(intervals), axis=0)
+            columns |= dict(vibration_period=2.0 * np.pi / size, frozen_share=share)
+        columns |= dict(
+            mean_frequency=_means(at, np.abs(lam.imag)) / (2.0 * np.pi),
+            frozen_interval=np.fmin.reduce(intervals, axis=0),
             verdict=[d.outcome for d in diagnoses],
             reason=[d.reason for d in diagnoses],
             remark=[d.remark for d in diagnoses],
         )
         dataset = xr.Dataset(
-            {name: ("mode", values[name]) for name in CROSSCHECK},
+            {name: ("mode", columns[name]) for name in CROSSCHECK},
             coords={"mode": self.tracks.mode.values[self.modes]},
             attrs=self._provenance(),
         )
-        return CrossCheck(described(dataset, CROSSCHECK), diagnoses, self.floquet)
+        return CrossCheck(described(dataset, CROSSCHECK), tuple(diagnoses), self.floquet)
 
     def _provenance(self) -> dict[str, Any]:
         unfrozen = self.unfrozen
@@ -266,13 +257,14 @@ def _matched(floquet: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
     growing of the two is that of the mode. A growing Floquet vector that consists of several
     vibrations (a combination resonance) counts for each of them.
     """
-    values, _, left = unfrozen.frozen(unfrozen.t0)
+    modes = unfrozen.frozen(unfrozen.t0)
+    values, left = modes.values, modes.left
     place = assigned(values, np.where(np.isfinite(lam), lam, 0.0))
     x = floquet.vectors
     if unfrozen.basis is not None:
         n = x.shape[0] // 2
         x = np.vstack([la.lstsq(unfrozen.basis, part)[0] for part in (x[:n], x[n:])])
-    x = x / np.linalg.norm(unfrozen.norm(unfrozen.t0) @ x, axis=0)
+    x = x / np.linalg.norm(modes.norm @ x, axis=0)
     weight = np.abs(left[:, place].conj().T @ x) ** 2
     pairs = np.abs(values[place].imag) > 0.0
     weight[pairs] += np.abs(left[:, place][:, pairs].T @ x) ** 2
@@ -301,23 +293,14 @@ def _window(tracks: xr.Dataset) -> Index:
     return tracked
 
 
-def _mean(at: Array, values: Array) -> float:
-    known = np.isfinite(values)
-    if known.sum() < 2 or not known[[0, -1]].all():
-        return float(np.mean(values)) if known.all() else np.nan
-    return float(trapezoid(values[known], at[known]) / (at[-1] - at[0]))
-
-
-def _least(values: Array) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.min()) if known.size else np.nan
-
-
-def _share(intervals: Array, lam: Complex) -> float:
-    """Share of the instants whose frozen interval is at least 2π/|λ|, of those that have one."""
-    known = ~np.isnan(intervals)
-    enough = intervals[known] * np.abs(lam[known]) >= 2.0 * np.pi
-    return float(np.mean(enough)) if known.any() else np.nan
+def _means(at: Array, values: Array) -> Array:
+    """Means over the instants of values (T, m): (m,), NaN where an end is not known."""
+    out = np.full(values.shape[1], np.nan)
+    for i, column in enumerate(values.T):
+        known = np.isfinite(column)
+        if known[[0, -1]].all():
+            out[i] = trapezoid(column[known], at[known]) / (at[-1] - at[0])
+    return out
 
 
 def _announced(lam: Complex, at: Array, T: float | None) -> list[str]:
@@ -326,7 +309,7 @@ def _announced(lam: Complex, at: Array, T: float | None) -> list[str]:
     if T is None:
         return [""] * count
     inside = at <= at[0] + T * (1.0 + 1e-9)
-    means = np.array([_mean(at[inside], np.abs(lam[inside, i].imag)) for i in range(count)])
+    means = _means(at[inside], np.abs(lam[inside].imag))
     known = np.flatnonzero(np.isfinite(means) & (means > 0.0))
     resonances = announced(means[known], T, RESONANCE_WIDTH)
     out = [""] * count

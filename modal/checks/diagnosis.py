@@ -27,27 +27,26 @@ GAIN = 10.0  # largest transient growth of the energy norm of a confirmed mode
 class Evidence:
     """The results for one mode over the motion; rates in 1/s, NaN where not known.
 
-    frozen, corrected: means of Re λ and of σ. transient: of the mode's own coordinate,
-    uncertainty ±. floquet, floquet_error: the exponent's real part. size: mean |λ|. interval: the
-    least frozen interval, s. gain: largest growth of the energy norm of a motion that starts in
-    the mode. abscissa: the largest growth rate the instant's norm allows. basis_gap: relative, of
-    the reduced space. prestressed: K(ω²) does not act without K_G. resonance: the combination
-    announced, or "".
+    frozen_rate, corrected_rate: means of Re λ and of σ. transient_rate: of the mode's own
+    coordinate, transient_uncertainty ±. floquet_rate, floquet_error: the exponent's real part.
+    gain: largest growth of the energy norm of a motion that starts in the mode. size: mean |λ|.
+    basis_gap: relative, of the reduced space. resonance: the combination announced, or "".
+    abscissa: the largest growth rate the instant's norm allows. prestressed: K(ω²) does not act
+    without K_G.
     """
 
-    frozen: float
-    corrected: float
-    transient: float
-    uncertainty: float
-    floquet: float
+    frozen_rate: float
+    corrected_rate: float
+    transient_rate: float
+    transient_uncertainty: float
+    floquet_rate: float
     floquet_error: float
-    size: float
-    interval: float
     gain: float
-    abscissa: float
+    size: float
     basis_gap: float
-    prestressed: bool
     resonance: str
+    abscissa: float
+    prestressed: bool
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def diagnose(e: Evidence, tolerance: float = 0.05) -> Diagnosis:
 
     tolerance: relative, on rates; two rates also agree when they differ by less than FLOOR |λ|.
     """
-    if not np.isfinite(e.frozen):
+    if not np.isfinite(e.frozen_rate):
         return Diagnosis(
             "undecided", "", "the mode leaves the tracked window: track more modes (k)"
         )
@@ -87,25 +86,25 @@ def diagnose(e: Evidence, tolerance: float = 0.05) -> Diagnosis:
             "",
             f"the reduced space misses it by {e.basis_gap:.1e}: track more modes (k)",
         )
-    truth, doubt = e.transient, e.uncertainty
-    if np.isfinite(e.floquet):
-        truth, doubt = e.floquet, e.floquet_error
+    truth, doubt = e.transient_rate, e.transient_uncertainty
+    if np.isfinite(e.floquet_rate):
+        truth, doubt = e.floquet_rate, e.floquet_error
     if not (np.isfinite(truth) and np.isfinite(doubt)):
         return Diagnosis("undecided", "", "the transient does not show the mode: use finer times")
-    allowed = tolerance * max(abs(e.frozen), abs(truth)) + FLOOR * e.size
-    gap = abs(truth - e.frozen)
-    if not e.prestressed and e.frozen > allowed:
+    allowed = tolerance * max(abs(e.frozen_rate), abs(truth)) + FLOOR * e.size
+    gap = abs(truth - e.frozen_rate)
+    if not e.prestressed and e.frozen_rate > allowed:
         return Diagnosis(
             "frozen misleads", PRESTRESS, "K(ω²) acts without K_G: freeze with prestress"
         )
     if max(gap, doubt) <= allowed:
-        if e.frozen <= allowed and e.gain > GAIN:
+        if e.frozen_rate <= allowed and e.gain > GAIN:
             return Diagnosis(
                 "frozen misleads", NON_NORMAL, f"grows {e.gain:.3g} times before it settles"
             )
         return Diagnosis("confirmed", "", "")
     if doubt >= gap:
-        if np.isfinite(e.floquet):
+        if np.isfinite(e.floquet_rate):
             return Diagnosis("undecided", "", "the Floquet exponent is not resolved: lower `k`")
         return Diagnosis(
             "undecided", "", "the transient is too short: track a longer span, or give the period"
@@ -115,12 +114,12 @@ def diagnose(e: Evidence, tolerance: float = 0.05) -> Diagnosis:
 
 def _misleading(e: Evidence, truth: float, allowed: float) -> Diagnosis:
     true_rate = f"true growth rate {truth:+.6g} 1/s"
-    explained = np.isfinite(e.corrected) and abs(truth - e.corrected) <= allowed
-    if e.resonance and np.isfinite(e.floquet) and truth > e.corrected + allowed:
+    explained = np.isfinite(e.corrected_rate) and abs(truth - e.corrected_rate) <= allowed
+    if e.resonance and np.isfinite(e.floquet_rate) and truth > e.corrected_rate + allowed:
         return Diagnosis("frozen misleads", RESONANCE, f"{e.resonance}; {true_rate}")
     if explained:
         return Diagnosis("frozen misleads", DRIFT, f"the corrected rate has it; {true_rate}")
-    if truth > max(e.frozen, allowed) and e.abscissa > max(e.frozen, 0.0):
+    if truth > max(e.frozen_rate, allowed) and e.abscissa > max(e.frozen_rate, 0.0):
         return Diagnosis(
             "frozen misleads",
             NON_NORMAL,

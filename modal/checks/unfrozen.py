@@ -8,7 +8,7 @@ coordinate, its energy norm and their uncertainty are recorded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 from scipy.optimize import linear_sum_assignment
 
-from modal.data.progress import counted, shown
+from modal.data.progress import phase, shown
 from modal.periodic.balanced import Balanced, energy_root
 from modal.periodic.collocation import ORDER, monodromy
-from modal.periodic.floquet import on_basis
+from modal.periodic.floquet import GUARD, on_basis
 from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.reduction.interpolation import (
+    Sampled,
     chebyshev_interpolant,
     one_by_one,
     periodic_interpolant,
@@ -32,13 +33,23 @@ from modal.reduction.interpolation import (
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.types import Array, Complex
 
-Matrix = Callable[[float], Array]
-
 RECORDS = 65  # instants of a period that are tracked by default, and where coordinates are taken
 RESOLUTION = 0.25  # |λ| h of the fastest mode followed, in steps of order 6
 INSTANTS = 12  # whose frozen modes span the reduced space
-GUARD = 2
 FULL = 24  # degrees of freedom up to which a model is not reduced
+
+
+@dataclass(frozen=True)
+class FrozenModes:
+    """Of an instant: norm (N, N), a square root of the energy; eigenvalues (N,), right vectors of
+    unit energy and left ones with yᴴx = 1, (N, N); abscissa, the largest growth rate of the energy
+    norm, 1/s: beyond it no motion can grow."""
+
+    norm: Array
+    values: Complex
+    right: Complex
+    left: Complex
+    abscissa: float
 
 
 class Unfrozen:
@@ -58,16 +69,18 @@ class Unfrozen:
         self.basis: Array | None = None
         self.frozen_basis: Array | None = None
         self._second: SecondOrderModel | None = None
+        sampled: Sampled
         if is_second_order(model):
             self._second = self._reduced(model, k, period, progress)
-            exact: Matrix = self._second.first_order
+            exact, sampled = self._second.first_order, self._second.first_orders
         else:
             exact = FirstOrderModel(model, t0).first_order
-        with counted(exact, "matrices of the motion", "instant", progress) as sampled:
+            sampled = one_by_one(exact)
+        with phase("matrices of the motion", progress):
             smooth = (
-                periodic_interpolant(one_by_one(sampled), t0, period)
+                periodic_interpolant(sampled, t0, period)
                 if period is not None and t1 - t0 > 0.5 * period
-                else chebyshev_interpolant(one_by_one(sampled), t0, t1)
+                else chebyshev_interpolant(sampled, t0, t1)
             )
         self.interpolated = smooth
         self.matrix = smooth or exact
@@ -102,20 +115,14 @@ class Unfrozen:
             return Balanced.diagonal(self.matrix, self.t0)
         return Balanced.energy(self.matrix, self._second.at(self.t0))
 
-    def frozen(self, t: float, norm: Array | None = None) -> tuple[Complex, Complex, Complex]:
-        """Eigenvalues (N,), right vectors of unit energy and left ones with yᴴx = 1, at t."""
-        L = self.norm(t) if norm is None else norm
+    def frozen(self, t: float) -> FrozenModes:
+        """The modes of the instant at t."""
+        L = self.norm(t)
         A = L @ self.matrix(t) @ la.inv(L)
         values, left, right = la.eig(A, left=True, right=True)
         left = left / (left.conj() * right).sum(axis=0).conj()
-        return values, la.solve(L, right), L.T @ left
-
-    def numerical_abscissa(self, t: float) -> float:
-        """The largest growth rate of the instant's energy norm, 1/s: beyond it no motion can
-        grow."""
-        L = self.norm(t)
-        A = L @ self.matrix(t) @ la.inv(L)
-        return float(la.eigvalsh(0.5 * (A + A.T))[-1])
+        abscissa = float(la.eigvalsh(0.5 * (A + A.T))[-1])
+        return FrozenModes(L, values, la.solve(L, right), L.T @ left, abscissa)
 
     def propagators(
         self,
@@ -203,7 +210,7 @@ def follow_transients(
         uncertainty=(blur + step_error) / span,
         gain=(all_sizes / all_sizes[0]).max(axis=0),
         basis_gap=np.max([instant.gaps for instant in instants], axis=0),
-        abscissa=max(unfrozen.numerical_abscissa(float(t)) for t in times),
+        abscissa=max(instant.abscissa for instant in instants),
     )
 
 
@@ -211,12 +218,12 @@ class _Instant:
     """The modes of one instant that represent the tracks (NaN where a track has ended)."""
 
     def __init__(self, unfrozen: Unfrozen, t: float, lam: Complex) -> None:
-        self.norm = unfrozen.norm(t)
-        values, right, left = unfrozen.frozen(t, self.norm)
+        modes = unfrozen.frozen(t)
+        self.norm, self.abscissa, values = modes.norm, modes.abscissa, modes.values
         self.known = np.flatnonzero(np.isfinite(lam))
         index = assigned(values, lam[self.known])
-        self.left = left[:, index]
-        self.right = right[:, assigned(values, np.where(np.isfinite(lam), lam, 0.0))]
+        self.left = modes.left[:, index]
+        self.right = modes.right[:, assigned(values, np.where(np.isfinite(lam), lam, 0.0))]
         self.gaps = np.zeros(len(lam))
         size = np.maximum(np.abs(lam[self.known]), 1e-300)
         self.gaps[self.known] = np.abs(values[index] - lam[self.known]) / size

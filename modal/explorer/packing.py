@@ -26,7 +26,7 @@ from modal.plot.track_curves import label_of, rigid_modes
 from modal.proofs.codes import PROOFS
 
 LIMIT = 4_500_000  # bytes of the shapes of all views of a page, before compression
-STEPS = 32767  # of a 16-bit number: the largest component of a shape
+STEPS = int(np.iinfo(np.int16).max)  # the largest component of a shape
 REAL = 1e-3  # of the largest displacement: an imaginary part below it is not drawn
 QUANTITIES = {  # of tracks: symlog where damping of high modes is orders above the rest
     "frequency": ("frequency", "linear"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from xarray import Dataset
 
-from assembly.errors import FrozenMotionError, InputError
+from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
 from modal.explorer.mode_states import (
@@ -22,9 +22,8 @@ from modal.explorer.mode_states import (
 from modal.explorer.placed_bodies import Geometry, Point, placed_bodies
 from modal.maps.classes import NOT_COMPUTED, classes
 from modal.plot.colours import plain
-from modal.reduction.link_instants import LinkPoints
-from modal.reduction.link_motion import LinkMotion
-from modal.reduction.link_space import linked
+from modal.reduction.link_space import LinkPoints, linked
+from modal.reduction.motion import link_motion
 from modal.tracking.tracks import default_guard
 from modal.types import Array, Complex
 
@@ -157,7 +156,7 @@ def explorer_view(
     reduced = _link_modes(first, dataset["time"].values, count) if on_time else None
     source = ShapeSource(reduced or full, where)
     chosen = indices(tuple(dataset.sizes[name] for name in names), states)
-    found = (_map_states if view.is_map else _track_states)(view, source, chosen)
+    found = _states(view, source, chosen)
     if not found:
         return _without(view, "The mode shapes could not be computed at any point of this view.")
     bodies = tuple(zip(source.names, source.skins, strict=True))
@@ -171,10 +170,9 @@ def _link_modes(first: FrozenSystem, times: Array, count: int) -> ModesAt | None
     machine = linked(first)
     if machine is None:
         return None
-    try:
-        span = float(times.min()), float(times.max())
-        motion = LinkMotion.of(machine, span, count, ACCURACY)
-    except FrozenMotionError:
+    span = float(times.min()), float(times.max())
+    motion = link_motion(machine, span, count, ACCURACY)
+    if motion is None:
         return None
 
     def at(point: Point) -> tuple[Complex, Complex]:
@@ -199,40 +197,31 @@ def _point(dataset: Dataset, index: tuple[int, ...], names: tuple[str, ...]) -> 
     return {name: float(dataset[name][i]) for name, i in zip(names, index, strict=True)}
 
 
-def _track_states(
-    view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]]
-) -> list[State]:
-    """The modes that were followed, at the chosen points."""
-    name = view.axes[0]
-    followed = view.dataset["eigenvalue"].transpose(name, "mode").values
+def _states(view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]]) -> list[State]:
+    """At the chosen points: the modes that were followed, or the lowest ones at a point of a map,
+    where those of each class that grow most are added."""
+    names, dataset = view.axes, view.dataset
+    if view.is_map:
+        code = classes(dataset).transpose(*names).values
+        growth = dataset["growth_rate"].transpose(*names).fillna(-np.inf).values
+        seen = {int(code[index]) for index in chosen}
+        for missing in set(np.unique(code).tolist()) - seen - {NOT_COMPUTED}:
+            place = int(np.where(code == missing, growth, -np.inf).argmax())
+            chosen = [*chosen, tuple(map(int, np.unravel_index(place, code.shape)))]
+    else:
+        followed = dataset["eigenvalue"].transpose(*names, "mode").values
     out: list[State] = []
     for index in chosen:
-        point = _point(view.dataset, index, (name,))
-        state = source.state(index, point)
-        if state is not None:
-            out.append(matched(state, followed[index[0]], out[-1] if out else None, source.reach))
-    return out
-
-
-def _map_states(
-    view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]]
-) -> list[State]:
-    """The lowest modes at the chosen points, and where each class of points grows most."""
-    names = view.axes
-    code = classes(view.dataset).transpose(*names).values
-    growth = view.dataset["growth_rate"].transpose(*names).values
-    seen = {int(code[index]) for index in chosen}
-    for missing in set(np.unique(code).tolist()) - seen - {NOT_COMPUTED}:
-        place = np.where(code == missing, np.nan_to_num(growth, nan=-np.inf), -np.inf)
-        chosen = [*chosen, tuple(map(int, np.unravel_index(int(place.argmax()), code.shape)))]
-    out = []
-    for index in chosen:
-        state = source.state(index, _point(view.dataset, index, names))
-        if state is not None:
-            fields: Complex = np.array(
-                [in_phase(shape, None, source.reach) for shape in state.fields]
-            )
-            out.append(State(index, state.poses, state.eigenvalues, fields))
+        state = source.state(index, _point(dataset, index, names))
+        if state is None:
+            continue
+        if view.is_map:
+            fields = [in_phase(shape, None, source.reach) for shape in state.fields]
+            state = replace(state, fields=np.array(fields, dtype=complex))
+        else:
+            last = out[-1] if out else None
+            state = matched(state, followed[index], last, source.reach)
+        out.append(state)
     return out
 
 

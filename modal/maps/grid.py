@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,6 +73,11 @@ class Grid:
     def count(self) -> int:
         """Number of points."""
         return int(np.prod(self.shape))
+
+    @cached_property
+    def first(self) -> FrozenSystem:
+        """The frozen system of the first point."""
+        return self.freeze(self.point([0] * len(self.shape)))
 
     def freeze(self, point: Mapping[str, Any]) -> FrozenSystem:
         """The frozen system of a point; InputError when the model has no such parameter."""

@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.errors import InputError
+from assembly.magnitudes import EQUAL
 from modal.periodic.coleman import Coleman
 from modal.transient.equations import freezer
 from modal.types import Array, Index
@@ -22,9 +23,6 @@ from modal.types import Array, Index
 Blade = str | Sequence[str] | Sequence[int]
 
 SPACED = 1e-6  # rad: how far the azimuths of blades may be from even spacing
-SAME_AXIS = 1e-9  # how far the axes of rotation of two bodies may differ, relative
-SAME_RATE = 1e-9  # relative change of the rate of rotation over a turn
-WORST_CONDITION = 1e8
 INDEPENDENT = 1e-8  # relative size of a row that adds nothing to those chosen
 
 
@@ -69,7 +67,7 @@ def _of_bodies(
     first = blades[0][0]
     spin, axis = _spin(mechanism, first)
     if rate is not None:
-        if abs(abs(rate) - spin) > SAME_RATE * spin:
+        if abs(abs(rate) - spin) > EQUAL * spin:
             raise InputError(f"rate: {first!r} turns at {spin:.9g} rad/s, got {rate:.9g}")
     azimuths = _azimuths(mechanism, dofs, blades, axis)
     numbers = [_numbers(mechanism, dofs, blade) for blade in blades]
@@ -106,7 +104,7 @@ def _alike_rows(mechanism: Any, blades: list[tuple[Any, ...]]) -> Index | None:
     rows = np.concatenate([rows, _added(T, rows, across)])
     own = np.flatnonzero(np.isin(columns[0], _added(T, rows, columns[0])))
     rows = np.concatenate([rows, *(blade[own] for blade in columns)])
-    if len(rows) != T.shape[1] or np.linalg.cond(T[rows]) > WORST_CONDITION:
+    if len(rows) != T.shape[1] or np.linalg.cond(T[rows]) > 1.0 / INDEPENDENT:
         raise InputError(
             "blades: they are not alike: no degrees of freedom that are the same in all of them "
             "determine the others"
@@ -135,7 +133,7 @@ def _spin(mechanism: Any, body: str) -> tuple[float, Array]:
     if size == 0.0:
         raise InputError(f"blades: {body!r} does not turn")
     later = np.asarray(mechanism.kinematics(1.0 / size)[body].omega, dtype=float)
-    if np.linalg.norm(later - omega) > SAME_RATE * size:
+    if np.linalg.norm(later - omega) > EQUAL * size:
         raise InputError(f"blades: {body!r} does not turn at a constant rate")
     return size, mechanism.position(0.0)[body][1] @ (omega / size)
 
@@ -178,7 +176,7 @@ def _about_axis_alone(
         own = np.abs(position[name][1].T @ axis)
         nodes = _nodes_of(mechanism, name)
         components = dofs.component[(dofs.node >= nodes.start) & (dofs.node < nodes.stop)] % 3
-        if np.any(np.abs(own[components] - 1.0) > SAME_AXIS):
+        if np.any(np.abs(own[components] - 1.0) > EQUAL):
             return False
     return True
 
@@ -227,8 +225,8 @@ def _turning_pairs(
             continue
         own = position[name][1].T @ axis
         along = int(np.argmax(np.abs(own)))
-        if abs(abs(own[along]) - 1.0) > SAME_AXIS or np.linalg.norm(np.cross(omega, own)) > (
-            SAME_AXIS * np.linalg.norm(omega)
+        if abs(abs(own[along]) - 1.0) > EQUAL or np.linalg.norm(np.cross(omega, own)) > (
+            EQUAL * np.linalg.norm(omega)
         ):
             raise InputError(
                 f"blades: body {name!r} turns, and none of its own axes is that of the rotor; "

@@ -283,10 +283,12 @@ class _Decoupling:
 
         def maps() -> Iterator[Map]:
             h = self.period / (count * parts)
-            for step in range(count):
-                factors = step_factors(waves, h * (step * parts + np.arange(parts)), h)
-                product = reduce(lambda done, factor: factor @ done, factors)
-                yield product.__matmul__
+            starts = h * np.arange(count * parts).reshape(-1, INSTANTS, parts)
+            for several in starts:
+                factors = step_factors(waves, several.ravel(), h)
+                steps = factors.reshape(INSTANTS, parts, *factors.shape[1:]).swapaxes(0, 1)
+                for product in reduce(lambda done, factor: factor @ done, steps):
+                    yield product.__matmul__
 
         known = np.isfinite(modes.error)
         return run(maps(), modes.vectors, modes.logs / count, known)[0]

@@ -28,10 +28,10 @@ from modal.periodic.orbit_error import orbit_error
 from modal.periodic.periodic_modes import Orbits, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period, check_period_length, sampling
+from modal.periodic.slow_modes import TOLERANCE as SLOW_TOLERANCE
 from modal.periodic.slow_modes import slow_modes
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
-from modal.reduction.motion_on_basis import motion_on_basis
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion, motion_on_basis
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
 from modal.types import Complex
 
@@ -39,7 +39,6 @@ Method = Literal["dense", "reduced"]
 
 DENSE_LIMIT = 60  # degrees of freedom up to which all modes are computed
 TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
-REDUCED_TOLERANCE = 1e-5  # of log μ
 BASIS_ACCURACY = 1e-7  # of the frozen modes that a basis holds
 INSTANTS = 8  # of a period, whose frozen modes span a basis
 GUARD = 2  # additional modes of these
@@ -56,6 +55,7 @@ def floquet(
     k: int = 12,
     tolerance: float | None = None,
     breaks: Sequence[float] = (),
+    steps: None = None,
     basis: Any = None,
     narrowest: float | None = None,
     progress: bool | None = False,
@@ -84,6 +84,8 @@ def floquet(
         Instants within the period where the matrices jump, s. Only for "dense". Jumps, kinks and
         pulses that are not declared are found where they are wider than `narrowest`; a model that
         has some takes "dense".
+    steps : None
+        Of a method that is gone.
     basis : array_like, shape (n, r), optional
         Basis of the displacements, only for "reduced".
     narrowest : float, optional
@@ -128,6 +130,10 @@ def floquet(
     """
     check_period_length(period)
     check_count(k, "k")
+    if str(method) == "arnoldi" or steps is not None:
+        raise InputError(
+            'method: "arnoldi" and its steps are gone; "reduced" finds the k slowest modes'
+        )
     check_choice(method, ("dense", "reduced", None), "method")
     if tolerance is not None:
         check_between(tolerance, "tolerance", 0.0, 1.0)
@@ -159,7 +165,7 @@ def floquet(
     if all_modes is None:
         source = large or _on_frozen_modes(model, basis, period, t0, k, progress)
         with phase("Floquet: the slow modes", progress):
-            found = slow_modes(source, period, t0, k, tolerance or REDUCED_TOLERANCE)
+            found = slow_modes(source, period, t0, k, tolerance or SLOW_TOLERANCE)
         found = _lifted(found, source)
     elif large is not None:
         found = _lifted(_with_basis_error(all_modes, large), large)

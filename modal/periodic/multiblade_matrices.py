@@ -16,8 +16,7 @@ import scipy.sparse as sp
 from assembly.system.frozen import PARTS, FrozenSystem
 
 DENSE = 200  # degrees of freedom up to which matrices are full arrays
-NOISE = 1e-14  # entries below this of their rows' largest are round-off
-MIRRORED = 1e-13  # relative asymmetry that is round-off
+NOISE = 1e-13  # entries below this of their rows' largest, and relative asymmetry: round-off
 MATRICES = {"M": ("M",), "C": ("C", "D"), "K": tuple(p for p in PARTS if p not in ("M", "C", "D"))}
 
 Parts = dict[str, Any]  # the parts that are not zero, full or sparse (n, n)
@@ -105,7 +104,7 @@ def _mirrored(A: Any) -> Any:
     """A symmetric or skew matrix without the round-off of its symmetry; others as they are."""
     size = _largest(A)
     for sign in (1.0, -1.0):
-        if _largest(A - sign * A.T) <= MIRRORED * size:
+        if _largest(A - sign * A.T) <= NOISE * size:
             return 0.5 * (A + sign * A.T)
     return A
 

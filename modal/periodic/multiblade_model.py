@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from assembly.errors import InputError
+from assembly.magnitudes import EQUAL, ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.periodic.coleman import Coleman, names_of, wave_shares
 from modal.periodic.multiblade_matrices import Parts, frozen, mean, transformed, variation
@@ -20,8 +21,6 @@ from modal.types import Array
 
 SAMPLES_A_BLADE = 2  # azimuths at which the matrices are compared and averaged, first
 MOST_SAMPLES = 512
-SETTLED = 1e-10  # relative change of the means
-CONSTANT = 1e-9  # relative variation of matrices that are called constant
 
 
 class MultibladeModel:
@@ -83,7 +82,7 @@ class MultibladeModel:
     @property
     def is_constant(self) -> bool:
         """Whether no matrix varies by more than 1e-9 of its size."""
-        return max(self.variation.values()) <= CONSTANT
+        return max(self.variation.values()) <= EQUAL
 
     def physical(self, t: float, z: NDArray[Any]) -> NDArray[Any]:
         """Degrees of freedom of the model of multiblade coordinates.
@@ -201,12 +200,12 @@ class MultibladeModel:
         samples = [self._sampled(self.period * float(turn)) for turn in turns]
         average = mean([parts for parts, _ in samples])
         changes = variation([parts for parts, _ in samples], average)
-        settled = max(changes.values()) <= CONSTANT
+        settled = max(changes.values()) <= EQUAL
         while not settled and 2 * len(samples) <= MOST_SAMPLES:
             turns = (np.arange(len(samples)) + 0.5) / len(samples)
             samples += [self._sampled(self.period * float(turn)) for turn in turns]
             coarse, average = average, mean([parts for parts, _ in samples])
-            settled = max(variation([coarse], average).values()) <= SETTLED
+            settled = max(variation([coarse], average).values()) <= ROUND_OFF
             changes = variation([parts for parts, _ in samples], average)
         load = np.mean([load for _, load in samples], axis=0)
         frame = "multiblade coordinates, mean over the azimuth"

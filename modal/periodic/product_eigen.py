@@ -31,7 +31,7 @@ from modal.types import Array, Complex
 
 RANGE = np.log(1e2)  # of the moduli inside a block: larger ones are split as soon as they converge
 SWEEPS_PER_ROW = 8  # of N: the widest gap of a block of N moduli over RANGE converges by then
-FEWEST_SWEEPS = 20
+FEWEST_SWEEPS = 12
 WORST_CONDITION = 1e4  # of a factor, whose round-off the subspaces may keep
 SETTLED = 1e-8  # relative change of the periodic subspaces over a period
 MOST_CYCLES = 200
@@ -40,6 +40,7 @@ LARGEST_CLUSTER = 4
 SHARP = 1e-9  # of |μ|: a bound at which larger clusters are not tried
 SEPARATION = 0.5  # of LAPACK's estimate of sep, which may be too large
 EPS = float(np.finfo(float).eps)
+LOST = np.log(EPS)
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def triangular_product(factors: Array) -> TriangularProduct:
         return whole
     start = _generic(N)
     negligible = EPS * N * min(float(np.linalg.cond(factors).max()), WORST_CONDITION)
-    for _ in range(FEWEST_SWEEPS + SWEEPS_PER_ROW * N):
+    for sweep in range(FEWEST_SWEEPS + SWEEPS_PER_ROW * N):
         Q, R = start, np.empty_like(factors)
         for i, F in enumerate(factors):
             Q, R[i] = la.qr(F @ Q, check_finite=False)
@@ -77,7 +78,9 @@ def triangular_product(factors: Array) -> TriangularProduct:
         blocks = tuple(slice(a, b) for a, b in zip([0, *cuts], [*cuts, N], strict=True))
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=0)
-            if all(b.stop - b.start == 1 or np.ptp(logs[b]) <= RANGE for b in blocks):
+            wide = [b for b in blocks if b.stop - b.start > 1 and np.ptp(logs[b]) > RANGE]
+            # What is below the round-off of the largest is not worth more sweeps.
+            if not wide or (sweep >= FEWEST_SWEEPS and logs[wide[0]].max() < logs.max() + LOST):
                 break
         start = Q
     closing = np.zeros_like(turn)

@@ -50,7 +50,7 @@ def rotor_verdict(
         Number of modes of large models.
     azimuths : int, default 36
         Number of positions of a turn at which the rotor is frozen.
-    method : {"dense", "reduced", "arnoldi"}, optional
+    method : {"dense", "reduced"}, optional
         Of `modal.floquet`.
     progress : bool, optional
         Progress bar on stderr. Default: only in a terminal.

@@ -14,15 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 import scipy.linalg as la
 
-from assembly.errors import ConvergenceError
+from assembly.errors import AccuracyError, ConvergenceError
 from modal.periodic.balanced import Balanced
-from modal.periodic.chart_motion import ChartMotion, accelerations_of
-from modal.periodic.chart_panel import SHARE, Spectra, slow_first
+from modal.periodic.chart_motion import (
+    ALL_SHAPES,
+    SHARE,
+    ChartMotion,
+    Spectra,
+    accelerations_of,
+    slow_first,
+)
 from modal.periodic.collocation import ORDER, monodromy_factors, step_maps
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
@@ -34,75 +39,80 @@ from modal.periodic.product_eigen import EPS, product_modes
 from modal.periodic.slow_motion import moving_frame, moving_states, slow_motion
 from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion
 from modal.types import Array, Complex, Index
 
 # Instants whose frozen modes span the space, its least singular value of the largest, and parts of
 # the period: the second where the stated error of the first is too large.
 SPACES = ((6, 1e-5, 1), (24, 1e-6, 128))
-ENOUGH = 1e-6  # stated error, of the frequency, that is not improved
-MOST_TRIES = 4  # numbers of slow coordinates of a space
+TOLERANCE = 1e-5  # of log μ
+ENOUGH = 1e-6  # stated error, of the frequency, that is not improved at that tolerance
 FEWEST_HARMONICS = 4  # of the elimination of fast shapes
-FASTEST = 2e4  # rad a period of the fastest mode of a space of which nothing is eliminated
+FASTEST = 2e4  # rad a period of the fastest of modes that may decouple
 GROWTH = 1.5  # of the number of steps
 MOST_STEPS = 1 << 15
 
 
 @dataclass(frozen=True)
 class _Slow:
-    """A model on its slow coordinates z: x = X(t) z, z' = B(t) z, x = (ω η, η̇) of `motion`."""
+    """A model on its slow coordinates z: x = X(t) z, z' = B(t) z, x = (ω η, η̇) of `motion`.
+    whole: nothing was eliminated."""
 
     motion: ChartMotion
     X: Interpolant
     B: Interpolant
     period: float
+    whole: bool = False
 
     @property
     def start(self) -> float:
         """Where the period begins, s."""
         return self.motion.start
 
-    def modes(self, k: int, tolerance: float, decouple: bool = True) -> _Modes:
-        """All of its Floquet modes, of which the k slowest are to be known to `tolerance`. Raises
-        ConvergenceError."""
-        same = np.eye(self.B.table.shape[1])  # its coordinates are those of the energy
-        A = Balanced(self.B, same, same)
-        apart = decoupled_modes(A, self.start, self.period) if decouple else None
+    def modes(self, k: int, tolerance: float) -> _Modes:
+        """The k slowest of its Floquet modes, to `tolerance`. Raises ConvergenceError."""
+        size = self.B.table.shape[1]
+        A = Balanced(self.B, np.eye(size), np.eye(size))  # its coordinates are those of the energy
+        here = self.B(self.start)
+        speeds = np.sort(np.abs(np.linalg.eigvals(here)))
+        few = speeds[-1] * self.period <= FASTEST
+        apart = decoupled_modes(A, self.start, self.period) if few else None
         if apart is not None:
-            chosen = _slowest(self.B(self.start), apart.vectors, k)
-            part = apart.states[:, :, chosen]
             logs, error, rates, vectors = apart.logs, apart.error, apart.rates, apart.vectors
+            chosen = _slowest(here, vectors, k)
         else:
             logs, error, vectors = _in_steps(A, self.start, self.period, k, tolerance)
             chosen, rates = np.flatnonzero(np.isfinite(error)), logs / self.period
-            values = np.linalg.eigvals(self.B(self.start))
-            speed = float(np.sort(np.abs(values))[min(2 * k, len(values)) - 1])
+        chosen = chosen[np.argsort(-logs.real[chosen], kind="stable")]
+        condition = np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0)
+        if apart is not None:
+            part = apart.states[:, :, chosen]
+        else:
             part = propagated(
                 lambda count: (
                     step.__matmul__
                     for step in step_maps(A, self.start, self.start + self.period, count)
                 ),
-                vectors[:, chosen], rates[chosen], np.ones(len(chosen), bool), self.period, speed,
+                vectors[:, chosen], rates[chosen], np.ones(len(chosen), bool), self.period,
+                float(speeds[min(2 * k, size) - 1]),
             )  # fmt: skip
-        condition = np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0)
         times = self.start + self.period * np.arange(len(part)) / len(part)
-        states = self.X.many(times) @ part
-        order = np.argsort(-logs.real[chosen], kind="stable")
-        chosen = chosen[order]
-        return _Modes(
-            logs[chosen], error[chosen], rates[chosen], condition[chosen], states[:, :, order]
-        )
+        first = self.X(self.start) @ vectors[:, chosen]
+        moved = self.X.many(times) @ part
+        return _Modes(logs[chosen], error[chosen], condition[chosen], rates[chosen], first, moved)
 
 
 @dataclass(frozen=True)
 class _Modes:
     """log μ (m,), their errors and eigenvalue conditions (m,), rates (m,), 1/s, that differ from
-    log μ / T by multiples of 2πi/T, and the periodic parts (s, 2r, m) of x."""
+    log μ / T by multiples of 2πi/T; x (2r, m) at the start of the period, and the periodic parts
+    (s, 2r, m) of x."""
 
     logs: Complex
     error: Array
-    rates: Complex
     condition: Array
+    rates: Complex
+    start: Complex
     states: Complex
 
 
@@ -149,30 +159,27 @@ def slow_modes(
     where the propagation does not converge.
     """
     best: FloquetModes | None = None
+    allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
     for instants, independent, parts in SPACES:
-        motion = ChartMotion.of(lambda _: (source, period), [{}], k, t0, independent, instants)
-        motion = replace(motion, parts=max(parts, motion.parts))
-        for slow in islice(_slow_parts(motion, source, period, k), MOST_TRIES):
-            try:
-                found = _modes_of(slow, source, k, tolerance)
-            except ConvergenceError:
-                continue
-            last = np.inf if best is None else float(best.error.max())
-            error = float(found.error.max())
-            if error < last:
-                best = found
-            # What more slow coordinates do not halve is the error of the space.
-            if error <= ENOUGH * np.abs(found.eigenvalues).max() or error > 0.5 * last:
-                break
-        if best is not None and (
-            isinstance(source, GalerkinModel)
-            or best.error.max() <= ENOUGH * np.abs(best.eigenvalues).max()
-        ):
+        try:
+            motion = ChartMotion.of(lambda _: (source, period), [{}], k, t0, independent, instants)
+        except AccuracyError:
+            if best is None:
+                raise
             return best
-    if best is not None:
-        return best
-    whole = _whole(motion, motion.states(motion.accelerations((source, period))), period)
-    return _modes_of(whole, source, k, tolerance, decouple=False)
+        motion = replace(motion, parts=max(parts, motion.parts))
+        for slow in _slow_parts(motion, source, period, k):
+            found = _modes_of(slow, source, k, tolerance)
+            last, error = np.inf if best is None else best.error.max(), found.error.max()
+            best = found if best is None or error < last else best
+            enough = error <= allowed * np.abs(found.eigenvalues).max()
+            # What more slow coordinates do not halve is the error of the space.
+            if enough or not error <= 0.5 * last:
+                break
+        if enough or isinstance(source, GalerkinModel):
+            break
+    assert best is not None
+    return best
 
 
 def _modes_of(
@@ -180,18 +187,18 @@ def _modes_of(
     source: ReducedMotion | GalerkinModel,
     k: int,
     tolerance: float,
-    decouple: bool = True,
 ) -> FloquetModes:
     """The k slowest modes and their errors. Raises ConvergenceError."""
     motion, period, t0 = slow.motion, slow.period, slow.start
-    found = slow.modes(k, tolerance, decouple)
+    found = slow.modes(k, tolerance)
     V, r = motion.shapes, len(motion.frequencies)
     eta = found.states[:, :r] / motion.frequencies[:, None]
-    missed = orbit_error(source, V, eta, found.rates, (t0, period)) * found.condition
+    missed = orbit_error(source, V, eta, found.rates, (t0, period), slow.whole)
+    missed = missed * found.condition
     exponents = found.logs / period
     missed = coupled(missed[None], exponents[None], found.condition[None])[0]
     error = np.where(np.isfinite(missed), found.error + missed * period, np.inf)
-    vectors = motion.lifted(found.states[0])
+    vectors = motion.lifted(found.start)
     size = np.linalg.norm(vectors, axis=0)
     modes = of_logs(found.logs, vectors, error, period, t0, "reduced")
     lift = V / motion.frequencies
@@ -204,8 +211,7 @@ def _modes_of(
 def _slow_parts(
     motion: ChartMotion, source: ReducedMotion | GalerkinModel, period: float, k: int
 ) -> Iterator[_Slow]:
-    """With so many slow coordinates that the others are apart from them; all at the end, unless
-    these are too fast."""
+    """With so many slow coordinates that the others are apart from them; all at the end."""
     times = motion.start + period * np.arange(motion.parts) / motion.parts
     M, C, K = motion.at(source, times)
     H = accelerations_of(np.concatenate([M, K / motion.frequencies, C], axis=2))
@@ -214,7 +220,8 @@ def _slow_parts(
     K = 0.5 * (K + K.swapaxes(1, 2))
 
     # The error by the elimination is measured, so modes that are less far apart may be tried too.
-    for m in dict.fromkeys([spectra.slow(min(k, r), rate), *range(min(k, r), r)]):
+    tried = dict.fromkeys([spectra.slow(min(k, r), rate), *range(min(k, r), r)])
+    for m in tried if r > ALL_SHAPES else ():
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
         frame = moving_frame(M, K, m) if harmonics >= FEWEST_HARMONICS else None
         if frame is None:
@@ -228,18 +235,13 @@ def _slow_parts(
             T = T[:, :, order]
             X = T[:, :, : 2 * m] + T[:, :, 2 * m :] @ found.L
             yield _part(motion, X, found.B, period)
-    if float(spectra.sizes.max()) * period <= FASTEST:
-        yield _whole(motion, A, period)
+    everything = np.repeat(np.eye(2 * r)[None], len(A), axis=0)
+    yield replace(_part(motion, everything, A, period), whole=True)
 
 
 def _part(motion: ChartMotion, X: Array, B: Array, period: float) -> _Slow:
     on_slow, of_slow = (fourier_interpolant(table, motion.start, period) for table in (X, B))
     return _Slow(motion, on_slow, of_slow, period)
-
-
-def _whole(motion: ChartMotion, A: Array, period: float) -> _Slow:
-    """All coordinates, whose states (J, 2r, 2r) follow A."""
-    return _part(motion, np.repeat(np.eye(A.shape[1])[None], len(A), axis=0), A, period)
 
 
 def _slowest(A: Array, vectors: Complex, k: int) -> Index:

@@ -21,6 +21,7 @@ turned by after a period, a rotation, is taken back evenly over the period, so t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
@@ -30,7 +31,6 @@ from modal.types import Array, Complex
 SHORTEST_PATH = 0.5  # least cosine between the blocks of neighbouring instants
 ROUNDS = 25
 WORST_CONDITION = 1e8  # of the slow coordinates of the slow modes
-DIVERGED = 1e3  # of the first change
 ACCURACY = 1e-9  # of the frequencies: changes of B at the end
 
 
@@ -94,11 +94,10 @@ def _derivative(values: Array, period: float) -> Array:
 
 @dataclass(frozen=True)
 class SlowMotion:
-    """B (J, 2m, 2m) at equal parts of a period, L (J, n − 2m, 2m), and the last change of B."""
+    """B (J, 2m, 2m) at equal parts of a period, and L (J, n − 2m, 2m)."""
 
     B: Array
     L: Array
-    change: float
 
 
 def slow_motion(A: Array, slow: int, period: float, harmonics: int) -> SlowMotion | None:
@@ -146,11 +145,9 @@ def _moving(A: Array, L: Array, period: float, harmonics: int) -> SlowMotion | N
         L = L + Z
         change = float(np.abs((sf @ Z).mean(axis=0)).max())
         first = change if first is None else first
-        if not np.isfinite(change) or change > DIVERGED * first:
-            return None
-        if change <= ACCURACY * size:
+        if not np.isfinite(change) or change <= ACCURACY * size:
             break
-    return SlowMotion(ss + sf @ L, L, change)
+    return SlowMotion(ss + sf @ L, L) if change <= max(first or 0.0, ACCURACY * size) else None
 
 
 def _filtered(values: Array, retained: Array) -> Array:
@@ -163,32 +160,23 @@ class _Sylvester:
     """F Z − Z B = R at J instants, for the same F (J, f, f) and B (J, s, s) again and again."""
 
     def __init__(self, F: Array, B: Array) -> None:
-        self.F, self.shape = F, (len(F), F.shape[1], B.shape[1])
-        values, self.right = np.linalg.eig(B)
+        self.F = F
+        self.values, self.right = np.linalg.eig(B)
         self.left = np.linalg.inv(self.right)
-        # Of conjugate pairs one is solved for, twice its real part taken.
-        self.instant, self.column = np.nonzero(values.imag >= 0.0)
-        self.values = values[self.instant, self.column]
-        self.weight = np.where(self.values.imag > 0.0, 2.0, 1.0)
-        self._inverse: Complex | None = None
 
     def apart(self) -> float:
         """Least |λ| of F less the largest of B."""
         fast = np.abs(np.linalg.eigvals(self.F)).min()
         return float(fast - np.abs(self.values).max())
 
+    @cached_property
+    def _inverse(self) -> Complex:
+        """Of F less each eigenvalue of B, (J, s, f, f)."""
+        shifts = self.values[:, :, None, None] * np.eye(self.F.shape[1])
+        return np.asarray(np.linalg.inv(self.F[:, None] - shifts), dtype=complex)
+
     def solve(self, R: Array) -> Array:
         """Z (J, f, s)."""
-        J, f, s = self.shape
-        rows = np.einsum("pfs,ps->pf", R[self.instant], self.right[self.instant, :, self.column])
-        if self._inverse is None:
-            shifted = self.F[self.instant] - self.values[:, None, None] * np.eye(f)
-            self._inverse = np.asarray(np.linalg.inv(shifted), dtype=complex)
-        inverse = self._inverse
-        solved = np.einsum("pfg,pg->pf", inverse, rows) * self.weight[:, None]
-        duals = self.left[self.instant, self.column]
-        Z = np.zeros((J, f, s))
-        for n in range(J):
-            mine = self.instant == n
-            Z[n] = (solved[mine].T @ duals[mine]).real
-        return Z
+        columns = (R @ self.right).swapaxes(1, 2)[..., None]
+        solved = (self._inverse @ columns)[..., 0].swapaxes(1, 2)
+        return np.asarray((solved @ self.left).real)

@@ -15,7 +15,7 @@ from modal.proofs.completeness import ComplementForms, Completeness
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
 from modal.reduction.error_bounds import ErrorBounds, round_off, unbounded
-from modal.reduction.instants import BodyInstants
+from modal.reduction.instants import Instants
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
@@ -134,7 +134,7 @@ class Prover:
     def proofs(
         self,
         forms: ComplementForms,
-        instants: BodyInstants,
+        instants: Instants,
         modes: SmallModes,
         certificate: ErrorBounds,
         prescribed: Mask,
@@ -167,7 +167,7 @@ class Prover:
         self,
         completeness: Completeness,
         forms: ComplementForms,
-        instants: BodyInstants,
+        instants: Instants,
         boxes: PointBoxes,
         modes: SmallModes,
         certificate: ErrorBounds,
@@ -194,7 +194,7 @@ class Prover:
         others = grows & (np.abs(beyond.imag) <= W * (1.0 + KNOWN))
         complete = completeness.complete(
             forms,
-            instants.projected,
+            instants.body,
             instants.at,
             boxes,
             modes,

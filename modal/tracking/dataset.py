@@ -28,8 +28,6 @@ from modal.tracking.variation import CLUSTER
 from modal.tracking.whirl import direction
 from modal.types import Array, Complex
 
-UNKNOWN = -1  # number of modes
-
 
 def tracks_dataset(
     name: str,
@@ -112,7 +110,7 @@ def unstable_not_followed(
     of them differ, those in between that enclose the step of the change. Systems of more than
     ALL_MODES degrees of freedom are not examined.
     """
-    number = np.full(len(at), UNKNOWN, dtype=np.int32)
+    number = np.full(len(at), -1, dtype=np.int32)
     if not checks or freeze(float(at[0])).n > ALL_MODES:
         return number
 
@@ -140,9 +138,9 @@ def _beyond(system: FrozenSystem, tracks: Complex, error: Array) -> int:
     try:
         verdict = stability(system)
     except FrozenMotionError:  # the mass is not definite, or the modes are not found
-        return UNKNOWN
+        return -1
     if verdict.verdict == WORDS[UNDECIDED] or np.isfinite(verdict.examined_to):
-        return UNKNOWN
+        return -1
     lam, bound = verdict.eigenvalues, verdict.bounds
     unstable = lam.real > bound
     distance = np.abs(lam[unstable, None] - tracks[None, :])

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.data.growth import ROUND_OFF, grows
+from modal.data.growth import ROUND_OFF
 from modal.tracking.matching import Match, Overlap, align
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Index, Mask
@@ -180,7 +180,7 @@ def examine(
 
 def _growing(s: Snapshot, modes: Index | list[int]) -> int:
     """How many of some modes grow."""
-    return int(grows(*s.steady)[np.asarray(modes, dtype=np.intp)].sum())
+    return int(s.regimes[1][modes].sum())
 
 
 def _difference(

@@ -4,7 +4,7 @@ event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +16,6 @@ from modal.tracking.inspection import inspect
 from modal.tracking.matching import Match, Overlap, align, assign
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Index, Mask
-
-# Fractions at which a step is cut: the first one where the modes can be computed.
-HALVES = (0.5, 0.45, 0.55)
 
 
 @dataclass(frozen=True)
@@ -70,12 +67,13 @@ class Rules:
 
 @dataclass(frozen=True)
 class Step:
-    """From instant a to instant b: the match, b with its clusters aligned, the events in
-    between."""
+    """From instant a to instant b: the match, b with its clusters aligned, the events in between,
+    and which modes of a grow somewhere in it, as far as is known."""
 
     match: Match
     b: Snapshot
     encounters: tuple[Encounter, ...]
+    may_grow: Mask
 
 
 @dataclass
@@ -151,13 +149,13 @@ class Follower:
         if pairs:
             target, mirrored = match.target[curve], match.mirrored[curve]
             match = Match(target, mirrored, overlap.of(target, mirrored), certainty)
-        events = inspect(a, b, match, watched, met, search)
+        events, may_grow = inspect(a, b, match, watched, met, search)
         place = next((e.at for e in events if e.kind == "cut"), None)
         middle = None if place is None else self._cut(a, b, place, search)
         if middle is not None:
             return middle, left
         events = [replace(e, kind="unresolved") if e.kind == "cut" else e for e in events]
-        return Step(match, b, tuple(events))
+        return Step(match, b, tuple(events), may_grow)
 
     def _cut(self, a: Snapshot, b: Snapshot, at: float, search: Search) -> Snapshot | None:
         """The modes near `at`, where an event is expected; None where no instant is left, or none
@@ -165,15 +163,16 @@ class Follower:
         if search.left <= 0:
             return None
         search.left -= 1
-        part = (at - a.at) / (b.at - a.at)
-        return self._between(a, b, (part, 0.9 * part, 0.1 + 0.9 * part))
+        return self._between(a, b, (at - a.at) / (b.at - a.at))
 
     def _middle(self, a: Snapshot, b: Snapshot) -> Snapshot:
         """The modes near the middle of a step, which must have modes."""
-        return self._between(a, b, HALVES) or self.solve(0.5 * (a.at + b.at))
+        return self._between(a, b, 0.5) or self.solve(0.5 * (a.at + b.at))
 
-    def _between(self, a: Snapshot, b: Snapshot, parts: Iterable[float]) -> Snapshot | None:
-        """The modes part of the way from a to b, at the first part where they can be found."""
+    def _between(self, a: Snapshot, b: Snapshot, part: float) -> Snapshot | None:
+        """The modes part of the way from a to b, or a little before or after it, at the first place
+        where they can be computed."""
+        parts = (part, 0.9 * part, 0.1 + 0.9 * part)
         found = (self._modes(a.at + part * (b.at - a.at)) for part in parts)
         return next((middle for middle in found if middle is not None), None)
 
@@ -201,6 +200,7 @@ class _Path:
         self._mirrored = np.zeros(a.size, dtype=bool)
         self._certainty = np.full(a.size, np.inf)
         self._events: list[Encounter] = []
+        self._may_grow = np.zeros(a.size, dtype=bool)
 
     def add(self, step: Step) -> None:
         """Go on to the end of a step."""
@@ -259,7 +259,8 @@ class _Path:
         events = tuple(
             e if e.newborn < 0 else replace(e, newborn=int(place[e.newborn])) for e in self._events
         )
-        return Step(Match(target, self._mirrored, mac, self._certainty), b, events)
+        match = Match(target, self._mirrored, mac, self._certainty)
+        return Step(match, b, events, self._may_grow)
 
 
 def _doubtful(

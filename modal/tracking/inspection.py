@@ -29,46 +29,47 @@ BRACKET = 0.45
 
 def inspect(
     a: Snapshot, b: Snapshot, match: Match, watched: Mask, met: list[Encounter], search: Search
-) -> list[Encounter]:
-    """All events between a and b, or where to cut.
+) -> tuple[list[Encounter], Mask]:
+    """All events between a and b, or where to cut; and which modes of a (Ka,) grow at either end,
+    or may grow for a while between them.
 
     match: of a with b. met: the events of two modes that are already classified. watched (Ka,).
     """
     fine = abs(b.at - a.at) <= search.tolerance
+    may_grow, kept = a.growing.copy(), match.target >= 0
+    may_grow[kept] |= b.growing[match.target[kept]]
     onsets = list(onsets_between(a, b, match, watched, counted=fine))
-    branches = None if fine else Branches.of(a, b, match, watched)
+    branches = None if fine else Branches.of(a, b, match)
     if onsets and not fine and search.left > 0:
         place = _onset_place(a, b, onsets[0], branches, search)
-        return [*met, replace(onsets[0], at=place, kind="cut")]
+        return [*met, replace(onsets[0], at=place, kind="cut")], may_grow
     if branches is None:
-        return [*met, *onsets]
-    placed = [_placed(a, b, match, e, search) if e.kind == "crossing" else e for e in met]
+        return [*met, *onsets], may_grow
+    placed = [_placed(a, b, branches, e, search) if e.kind == "crossing" else e for e in met]
     if any(e.kind == "cut" for e in placed):
-        return placed
-    hidden = _hidden_onset(a, b, branches, [e.first for e in onsets])
-    if hidden is not None:
-        return [*placed, *onsets, hidden]
-    return [*placed, *onsets, *veerings_inside(a, b, branches, match, met, search)]
+        return placed, may_grow
+    events, number = [*placed, *onsets], branches.number
+    usable = branches.counted & watched[number]
+    usable &= ~np.isin(number, [e.first for e in onsets])
+    changes = list(_regime_changes(branches))
+    may_grow[number] |= changes[0][0] & branches.counted
+    for reached, curve in changes:
+        for p in np.flatnonzero(reached & usable):
+            place = a.at + hermite.lowest_inside(curve[:, p]) * (b.at - a.at)
+            return [*events, Encounter(int(number[p]), -1, place, 0.0, "cut")], may_grow
+    return [*events, *veerings_inside(a, b, match, branches, watched, met, search)], may_grow
 
 
-def may_grow(a: Snapshot, b: Snapshot, match: Match) -> Mask:
-    """Which modes of a (Ka,) may grow for a while before b, though they do not at its ends."""
-    out = np.zeros(a.size, dtype=bool)
-    branches = Branches.of(a, b, match, ~out)
-    if branches is not None:
-        reached, _ = next(_regime_changes(branches))
-        out[branches.number] = reached & branches.counted
-    return out
-
-
-def _placed(a: Snapshot, b: Snapshot, match: Match, e: Encounter, search: Search) -> Encounter:
+def _placed(
+    a: Snapshot, b: Snapshot, branches: Branches, e: Encounter, search: Search
+) -> Encounter:
     """A crossing where the cubic has one, or a cut next to it where the cubic is not accurate
     enough.
     """
-    pair = Branches.of(a, b, match, np.isin(np.arange(a.size), [e.first, e.second]))
-    if pair is None or len(pair.number) < 2:
+    pair = np.flatnonzero(np.isin(branches.number, [e.first, e.second]))
+    if len(pair) < 2:
         return e
-    ends = [complex(x[0] - x[1]) for x in (*pair.lam, *pair.slope)]
+    ends = [complex(x[pair[0]] - x[pair[1]]) for x in (*branches.lam, *branches.slope)]
     start, end, slope, onward = (x.imag for x in ends)
     if not np.all(np.isfinite(ends)) or start * end >= 0.0:
         return e
@@ -98,18 +99,6 @@ def _onset_place(
             tau = tau - aside if tau >= 0.5 else tau + aside
             return a.at + float(np.clip(tau, aside, 1.0 - aside)) * length
     return a.at + 0.5 * length
-
-
-def _hidden_onset(
-    a: Snapshot, b: Snapshot, branches: Branches, changed: list[int]
-) -> Encounter | None:
-    """Where a mode may start and stop growing, or oscillating, inside the step."""
-    usable = branches.counted & ~np.isin(branches.number, changed)
-    for reached, curve in _regime_changes(branches):
-        for p in np.flatnonzero(reached & usable):
-            place = a.at + hermite.lowest_inside(curve[:, p]) * (b.at - a.at)
-            return Encounter(int(branches.number[p]), -1, place, 0.0, "cut")
-    return None
 
 
 def _regime_changes(branches: Branches) -> Iterator[tuple[Mask, Array]]:

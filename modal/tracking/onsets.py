@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.data.growth import ROUND_OFF, grows, growth_floor
+from modal.data.growth import ROUND_OFF
 from modal.tracking.encounters import Encounter
 from modal.tracking.matching import Match
 from modal.tracking.snapshot import Snapshot
@@ -53,23 +53,18 @@ def onsets_between(
         yield Encounter(first, partner, 0.5 * (a.at + b.at), 0.0, kind, newborn)
 
 
-def regimes(lam: Complex, error: Array) -> Mask:
-    """Whether each mode oscillates, and whether it grows, (2, …): steady values and errors."""
-    return np.stack([np.abs(lam.imag) > growth_floor(lam), grows(lam, error)])
-
-
 def _numbers_growing(s: Snapshot) -> tuple[int, int]:
     """How many modes flutter, and how many diverge."""
-    oscillates, growing = regimes(*s.steady) & (s.kind != "prescribed")
-    return int((growing & oscillates).sum()), int((growing & ~oscillates).sum())
+    oscillates = s.regimes[0]
+    return int((s.growing & oscillates).sum()), int((s.growing & ~oscillates).sum())
 
 
 def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
     """Whether every mode continues, and oscillates and grows at b as it does at a."""
     if a.size != b.size or match.target.min(initial=0) < 0:
         return False
-    before, after = (regimes(*s.steady) for s in (a, b))
-    return np.array_equal(before, after[:, match.target]) and bool(before[0].all())
+    same = np.array_equal(a.regimes, b.regimes[:, match.target])
+    return same and bool(a.regimes[0].all())
 
 
 @dataclass(frozen=True)

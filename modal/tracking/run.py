@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from modal.data.progress import shown
-from modal.tracking.source import BasisError, Source
+from modal.tracking.sources import BasisError, Source
 from modal.tracking.store import TrackStore
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,8 +17,6 @@ from assembly.errors import (
     ConvergenceError,
     FrozenMotionError,
     InputError,
-    SingularPositionError,
-    SingularSystemError,
     StorageError,
 )
 from assembly.magnitudes import check_count
@@ -27,23 +24,13 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from, provenance
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
-from modal.reduction.link_space import linked
 from modal.tracking.dataset import tracks_dataset, unstable_not_followed, variables
 from modal.tracking.events import BEYOND
 from modal.tracking.following import Rules
-from modal.tracking.link_source import LinkSource
 from modal.tracking.run import Run
-from modal.tracking.smooth_source import SmoothSource, smooth_source
 from modal.tracking.snapshot import ModesLike
-from modal.tracking.source import BasisError, Source
-from modal.tracking.sources import (
-    WORTH_A_BASIS,
-    FullSource,
-    ReducedSource,
-    Solver,
-    reducible,
-)
-from modal.tracking.stencil import Neighbourhood
+from modal.tracking.sources import Solver, Source
+from modal.tracking.space_sources import solver_name, source_of
 from modal.tracking.store import TrackStore, run_settings
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder, default_guard
@@ -51,7 +38,6 @@ from modal.tracking.whirl import Whirl
 from modal.transient.along import Along
 
 SMALL = 16  # DOFs up to which LAPACK finds all modes of a value, and all of them guard the window
-BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
 
 
 class TrackingInterrupted(KeyboardInterrupt):
@@ -203,7 +189,7 @@ def track(
     whirl = None if axis is None else Whirl(axis)
     held = None
     if store is not None:
-        named = backend if solver is None else _solver_name(solver)
+        named = backend if solver is None else solver_name(solver)
         guards = -1 if every else int(guard)
         settings = run_settings(sweep, int(k), guards, named, tolerance, speed, rules)
         held = TrackStore(Path(store), settings)
@@ -213,10 +199,16 @@ def track(
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
         verified = (int(checks), int(k))
-        return _source(
-            sweep, count, backend, solver, tolerance, whirl, speed, verified, stored,
-            SMALL if every else 0,
-        )  # fmt: skip
+        small = SMALL if every else 0
+
+        def full(system: FrozenSystem, wanted: int) -> ModesLike:
+            chosen = cast(Backend, "slepc" if backend == "auto" else backend)
+            most = system.n if system.n <= small else 0
+            return solve_instant(system, max(wanted, most), backend=chosen)
+
+        return source_of(
+            sweep, count, backend, solver, tolerance, whirl, speed, verified, stored, small, full
+        )
 
     def record(source: Source | None) -> Recorder:
         return Recorder(int(k), source, rules, speed, at)
@@ -278,10 +270,6 @@ def track(
     return done
 
 
-def _solver_name(solver: Solver) -> str:
-    return str(getattr(solver, "__name__", type(solver).__name__))
-
-
 def _check(guard: Any, checks: Any, tolerance: Any, interval_change: Any, rules: Any) -> None:
     check_count(guard, "guard", 0)
     check_count(checks, "checks", 0)
@@ -301,79 +289,3 @@ def _rate(rate: float | None, name: str, parameters: Mapping[str, Any]) -> float
     if rate is not None and not np.isfinite(rate):
         raise InputError(f"rate: expected a finite number of units per second, got {rate!r}")
     return float(rate) if rate else None
-
-
-def _source(
-    sweep: Sweep,
-    count: int,
-    backend: str,
-    solver: Solver | None,
-    tolerance: float,
-    whirl: Whirl | None,
-    rate: float | None,
-    checks: tuple[int, int],
-    stored: TrackStore | None,
-    small: int,
-) -> Source:
-    """The source of modes that `backend` and `solver` select, or that of a stored run.
-
-    checks: number of values at which a basis is verified, and number of modes. small: DOFs up to
-    which all modes of a value are taken.
-    """
-    freeze, at = sweep.freeze, sweep.at
-    around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
-    kind = None if stored is None else stored.open()
-    kept = None if stored is None else stored.reopen
-    if solver is not None:
-        return FullSource(freeze, at, count, solver, _solver_name(solver), whirl, around, kept)
-    if backend not in BACKENDS:
-        raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
-    asked = backend == "reduced"
-    worth = asked or (backend == "auto" and len(at) >= WORTH_A_BASIS)
-    first = freeze(float(at[0])) if worth else None
-
-    def possible(source: type[Source]) -> bool:
-        return worth if stored is None else kind == source.kind
-
-    machine = None if first is None else linked(first)
-    on_time = sweep.name == "time" and whirl is None
-    make: Callable[[], Source | None] = _none
-    common: Any = (at, count, tolerance, around, *checks, kept)
-    if machine is not None and possible(LinkSource) and on_time:
-        make = partial(LinkSource, machine, freeze, sweep.name, whirl, *common)
-    elif (
-        first is not None
-        and possible(ReducedSource)
-        and (asked or first.n > small)
-        and reducible(freeze, at, first)
-    ):
-        make = partial(ReducedSource, freeze, sweep.name, whirl, *common)
-    elif asked and stored is None:
-        raise InputError(
-            "backend: a reduced basis needs instants that share their operators and no free "
-            "mobility; choose another backend"
-        )
-    elif first is not None and possible(SmoothSource) and backend == "auto" and on_time:
-        make = partial(smooth_source, sweep, first, *common)
-    try:
-        reduced = make()
-    except (BasisError, ConvergenceError, SingularSystemError, SingularPositionError):
-        if asked or stored is not None:
-            raise
-        reduced = None
-    if reduced is not None:
-        return reduced
-    if stored is not None and kind != FullSource.kind:
-        raise stored.other_model()
-    chosen = "slepc" if backend == "auto" else backend
-
-    def full(system: FrozenSystem, wanted: int) -> ModesLike:
-        every = system.n if system.n <= small else 0
-        return solve_instant(system, max(wanted, every), backend=cast(Backend, chosen))
-
-    return FullSource(freeze, at, count, full, chosen, whirl, around, kept)
-
-
-def _none() -> Source | None:
-    """No source but full solves."""
-    return None

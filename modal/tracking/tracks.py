@@ -11,14 +11,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from modal.data.growth import grows
 from modal.tracking.encounters import Encounter
 from modal.tracking.following import Follower, Rules, Step
-from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Overlap, align, clusters
 from modal.tracking.rows import Rows
 from modal.tracking.snapshot import Snapshot
-from modal.tracking.source import Source
+from modal.tracking.sources import Source
 from modal.types import Array, Index, Mask
 
 
@@ -103,8 +101,8 @@ class Recorder:
         onward, reported = step.match.target, self._reported(step.b)
         # Of the guard: what happens to those that come in, or grow for a while, is reported too; a
         # growing mode that is new may be one of the two real ones that any mode became.
-        born = np.setdiff1d(np.flatnonzero(self._growing(step.b)), onward).size > 0
-        entering = (onward >= 0) & reported[onward] | may_grow(a, step.b, step.match) | born
+        born = np.setdiff1d(np.flatnonzero(step.b.growing), onward).size > 0
+        entering = (onward >= 0) & reported[onward] | step.may_grow | born
         entering &= (track >= 0) & ~watched
         if entering.any():
             step = self._follower.follow(a, snapshot, watched | entering)
@@ -123,12 +121,7 @@ class Recorder:
         elastic = snapshot.kind == "elastic"
         number = np.cumsum(elastic)
         lowest = (number <= self.k) & ((number < self.k) | elastic)
-        return np.asarray(lowest | self._growing(snapshot))
-
-    @staticmethod
-    def _growing(snapshot: Snapshot) -> Mask:
-        """The modes that grow, but for what the frame prescribes, (K,)."""
-        return np.asarray((snapshot.kind != "prescribed") & grows(*snapshot.steady))
+        return np.asarray(lowest | snapshot.growing)
 
     def _extra(self, at: float) -> Snapshot:
         assert self._source is not None

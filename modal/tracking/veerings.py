@@ -32,10 +32,9 @@ CLEAR = 0.5
 
 @dataclass(frozen=True)
 class Branches:
-    """The followed modes of a step: their numbers at a, values at both ends on their own branches,
-    and slopes times the length of the step; the same of the values without the terms that only
-    exchange energy (steady), and the errors of these. counted: what the frame prescribes is left
-    out.
+    """The modes that go on over a step: their numbers at a, values at both ends on their own
+    branches, and slopes times the length of the step; the same of the values without the terms that
+    only exchange energy (steady), and the errors of these. counted: not prescribed by the frame.
     """
 
     number: Index
@@ -47,12 +46,12 @@ class Branches:
     counted: Mask
 
     @classmethod
-    def of(cls, a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> Branches | None:
-        """Of the watched modes; None where derivatives are not known."""
+    def of(cls, a: Snapshot, b: Snapshot, match: Match) -> Branches | None:
+        """None where derivatives are not known."""
         one, two, length = a.variation, b.variation, b.at - a.at
         if one is None or two is None:
             return None
-        number = np.flatnonzero(watched & (match.target >= 0))
+        number = np.flatnonzero(match.target >= 0)
         target, mirrored = match.target[number], match.mirrored[number]
 
         def both(before: Complex, after: Complex, factor: float = 1.0) -> tuple[Complex, Complex]:
@@ -71,13 +70,20 @@ class Branches:
 
 
 def veerings_inside(
-    a: Snapshot, b: Snapshot, branches: Branches, match: Match, met: list[Encounter], search: Search
+    a: Snapshot,
+    b: Snapshot,
+    match: Match,
+    branches: Branches,
+    watched: Mask,
+    met: list[Encounter],
+    search: Search,
 ) -> list[Encounter]:
-    """The least distances of two modes inside the step that are veerings, or where to cut.
+    """The least distances of two watched modes inside the step that are veerings, or where to cut.
 
     met: events of two modes that are known.
     """
-    first, second = np.triu_indices(len(branches.number), 1)
+    seen = np.flatnonzero(watched[branches.number])
+    first, second = (seen[place] for place in np.triu_indices(len(seen), 1))
     # Differences at both ends, their slopes, and values between the ends.
     d = [x[first] - x[second] for x in (*branches.lam, *branches.slope)]
     size = np.abs(branches.lam[0])

@@ -14,7 +14,7 @@ from assembly.bodies.first_order import FirstOrder
 from assembly.bodies.in_motion import BodiesMotion, MovingBodies
 from assembly.bodies.nonlinear import Equilibrium
 from assembly.bodies.statics import BodyStatics
-from assembly.elements.passage import Beyond, Displaced, Passage
+from assembly.elements.family import Beyond, Displaced, Passage
 from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
 from assembly.linalg.multigrid import RigidMotions

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 import assembly.gallery
-from assembly.elements.passage import Passage
+from assembly.elements.family import Passage
 
 Array = NDArray[np.float64]
 
