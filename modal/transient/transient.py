@@ -19,6 +19,7 @@ from modal.transient.conserving import EnergyMomentum
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
 from modal.transient.energy import Energies, EnergyLedger, FirstOrderLedger
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.transient.free_vibration import free_vibration
 from modal.transient.hamilton import CanonicalModel
 from modal.transient.initial import initial_state, vector
 from modal.transient.integrators.gauss import DenseGauss, Gauss
@@ -188,6 +189,8 @@ def integrate(
     if free and displacement_tolerance is not None and step is None and rho_infinity == 1.0:
         _check_tolerance(displacement_tolerance)
         vibration = on_shapes(model, span, initial, probes, settings)
+        if vibration is None:
+            vibration = free_vibration(model, span, initial, probes, settings)
         if vibration is not None:
             return vibration
     run = _second_order if is_second_order(model) else _first_order
