@@ -10,6 +10,7 @@ import scipy.linalg as la
 
 import modal
 from assembly import FrozenSystem
+from assembly.errors import InputError
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.decoupled import Frames, propagated
 from modal.types import Array
@@ -40,7 +41,7 @@ def by_exponentials(motion: InterpolatedMotion, span: float, x: Array, steps: in
 
 @pytest.mark.parametrize("damping", [0.0, 1e-7, 1e-5])
 def test_the_error_holds_from_any_start(damping: float) -> None:
-    """From a mode, one displaced node and a blow; undamped, lightly damped, with overdamped modes."""
+    """From a mode, one displaced node and a blow; undamped, lightly damped, and overdamped modes."""
     machine: Any = slider_crank.model(elements=2, rayleigh=(0.0, damping))
     span = 0.25 * machine.period
     motion = InterpolatedMotion.of(machine, 0.0, span)
@@ -79,3 +80,27 @@ def test_a_constant_system_with_damping_and_a_free_mobility() -> None:
     np.testing.assert_allclose(found.displacement.values[-1], x[:4], atol=1e-8)
     np.testing.assert_allclose(found.velocity.values[-1], x[4:], atol=1e-6)
     assert found.time.values[-1] == 2.0
+
+
+def test_what_is_above_the_mesh_is_stated_and_left_out_on_request() -> None:
+    """A chain of 9 masses: the shares are those of its modes, which the request cuts off."""
+    K = 2.0 * np.eye(9) - np.eye(9, k=1) - np.eye(9, k=-1)
+    system = FrozenSystem(M=np.eye(9), C=np.zeros((9, 9)), K=K)
+    squares, shapes = la.eigh(K)
+    q, span = np.eye(9)[4], (0.0, 3.0)
+    found = modal.integrate(system, span, (q, 0.0 * q), displacement_tolerance=1e-4, probes="all")
+    above = shapes[4, 3:] ** 2
+    assert found.attrs["mesh_frequency"] == pytest.approx(np.sqrt(squares[2]) / (2.0 * np.pi))
+    assert found.attrs["displacement_above_mesh"] == pytest.approx(np.sqrt(above.sum()))
+    share = (above * squares[3:]).sum() / (shapes[4] ** 2 * squares).sum()
+    assert found.attrs["energy_above_mesh"] == pytest.approx(share)
+    highest = np.sqrt(0.5 * (squares[2] + squares[3])) / (2.0 * np.pi)
+    cut = modal.integrate(
+        system, span, (q, 0.0 * q), displacement_tolerance=1e-4, highest_frequency=highest,
+        probes="all",
+    )  # fmt: skip
+    low = shapes[:, :3] * np.cos(np.sqrt(squares[:3]) * 3.0) @ shapes[4, :3]
+    np.testing.assert_allclose(cut.displacement.values[-1], low, atol=1e-9)
+    assert cut.attrs["energy_above_mesh"] < 1e-12
+    with pytest.raises(InputError, match="positive number of Hz"):
+        modal.integrate(system, span, (q, 0.0 * q), highest_frequency=0.0)
