@@ -41,7 +41,7 @@ def by_exponentials(motion: InterpolatedMotion, span: float, x: Array, steps: in
 
 @pytest.mark.parametrize("damping", [0.0, 1e-7, 1e-5])
 def test_the_error_holds_from_any_start(damping: float) -> None:
-    """From a mode, one displaced node and a blow; undamped, lightly damped, and overdamped modes."""
+    """From a mode, one displaced node and a blow; undamped, lightly damped, overdamped modes."""
     machine: Any = slider_crank.model(elements=2, rayleigh=(0.0, damping))
     span = 0.25 * machine.period
     motion = InterpolatedMotion.of(machine, 0.0, span)
