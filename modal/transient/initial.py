@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import ArrayLike
 
-from assembly.arguments import shown
+from assembly.arguments import as_number, shown
 from assembly.errors import InputError
+from assembly.system.frozen import FrozenSystem
 from modal.types import Array
+
+LARGEST = 3000  # degrees of freedom of which all modes are computed
+CONVERGED = 3  # the lowest n/3 modes of a mesh of n degrees of freedom are those of the part
 
 
 def initial_state(initial: Any, n: int) -> tuple[Array, Array]:
@@ -35,3 +40,37 @@ def vector(value: ArrayLike | None, n: int, name: str) -> Array:
     if not np.all(np.isfinite(vector)):
         raise InputError(f"{name}: has entries that are not finite numbers")
     return vector
+
+
+def without_fast_modes(
+    system: FrozenSystem, q: Array, v: Array, highest_frequency: Any
+) -> tuple[Array, Array]:
+    """Displacement and velocity (n,) in the modes of M and the symmetric stiffness up to a
+    frequency, Hz. Raises InputError."""
+    highest = as_number(highest_frequency, "highest_frequency")
+    if not highest > 0.0:
+        raise InputError(f"highest_frequency: expected a positive number of Hz, got {highest:g}")
+    if system.n > LARGEST:
+        raise InputError(
+            f"highest_frequency: takes models of up to {LARGEST} degrees of freedom, got {system.n}"
+        )
+    M, K = system.M.toarray(), system.stiffness.toarray()
+    limit = (2.0 * np.pi * highest) ** 2
+    _, shapes = la.eigh(0.5 * (K + K.T), M, subset_by_value=(-np.inf, limit))
+    return shapes @ (shapes.T @ (M @ q)), shapes @ (shapes.T @ (M @ v))
+
+
+def mesh_content(system: FrozenSystem, q: Array, v: Array) -> dict[str, float]:
+    """The frequency up to which the modes of a mesh are about those of the part, Hz, and the shares
+    of amplitude and energy of a state above it."""
+    M, K = system.M.toarray(), system.stiffness.toarray()
+    squares, shapes = la.eigh(0.5 * (K + K.T), M)
+    limit = max(system.n // CONVERGED, 1)
+    weights, rates = ((shapes.T @ (M @ x)) ** 2 for x in (q, v))
+    soft = np.maximum(np.abs(squares), np.finfo(float).eps * squares[-1])
+    amplitudes, energies = weights + rates / soft, weights * soft + rates
+    return {
+        "mesh_frequency": float(np.sqrt(soft[limit - 1]) / (2.0 * np.pi)),
+        "displacement_above_mesh": float(np.sqrt(amplitudes[limit:].sum() / amplitudes.sum())),
+        "energy_above_mesh": float(energies[limit:].sum() / energies.sum()),
+    }

@@ -2,8 +2,9 @@
 
 The frozen modes of instants of the motion, their static responses to Coriolis forces and the
 initial state span a basis V. A run of long steps gives the amplitudes of the frozen modes; from
-them follow the error by the basis and the error by steps of any length. The basis grows, and steps
-are taken so short, that both are below half the tolerance (docs/numerics.md, "Time integration").
+them follow the error by the basis and the error by steps of any length (docs/numerics.md, "Time
+integration"). Where the basis errs by more than the tolerance, or the steps would cost more than
+dense eigensolutions, it does not serve.
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ LARGEST = 400  # degrees of freedom
 WHOLE = 128  # degrees of freedom up to which the basis may be the whole space
 INSTANTS = 8  # of the span, whose frozen modes span the basis
 SAMPLES = 16  # parts of a run, at whose ends amplitudes and errors are evaluated
-# Relative singular value below which directions are left out: of the first basis, and of others
-# unless the tolerance is lower.
-COARSEST, FINEST = 1e-3, 1e-4
-MODES = 4.0  # frozen modes of an instant in the first basis, for each decimal of this value
-MOST_MODES = 64
+# Relative singular value below which directions are left out, unless the tolerance is lower.
+COARSEST = 1e-3
+MODES = 4.0  # frozen modes of an instant in the basis, for each decimal of this value
 BY_BASIS = 0.7  # of the tolerance: what the basis may use of it
 COARSE = 3.0  # ωh of the fourth mode in the run of long steps
-FEWEST_STEPS, MOST_STEPS = 64, 1 << 17
+FEWEST_STEPS = 64
+# The steps may cost so many dense eigensolutions of the first-order form, each of so many times N³
+# multiplications: more are left to modal/transient/decoupled.py.
+EIGENSOLUTIONS, EIGENSOLUTION = 100.0, 10.0
+LEAST_SIZE = 200.0  # N of eigensolutions whose cost does not matter
 SHORTER = 1.05  # ratio of the numbers of steps that are tried one after the other
 SAFETY = 2.0  # on the estimate for long steps, which the difference from short ones may reach
 SOFTEST = 1e-14  # of the largest squared frequency: that of softer modes
@@ -104,7 +107,7 @@ def small_transient(
     model: Any, span: tuple[float, float], initial: tuple[Array, Array], tolerance: float
 ) -> SmallTransient | None:
     """The free vibration from displacement and velocity (n,); None where the model is large, moves
-    freely, or is not smooth, or where the basis or the number of steps grow too large."""
+    freely, or is not smooth, or where the basis or the steps do not serve."""
     n = len(initial[0])
     if n > LARGEST or not any(np.any(part) for part in initial):
         return None
@@ -113,16 +116,12 @@ def small_transient(
         return None
     least = min(tolerance, COARSEST)
     count = int(np.ceil(-MODES * np.log10(least)))
-    while count <= MOST_MODES:
-        V = _shapes(motion, span, initial, min(count, n), least)
-        if V is None or (2 * V.shape[1] > n > WHOLE):
-            return None
-        V = np.eye(n) if 2 * V.shape[1] > n else V
-        trial = _Trial(motion, V, span, initial)
-        if trial.error(None) <= BY_BASIS * tolerance:
-            return trial.refined(tolerance)
-        count, least = int(1.5 * count), max(0.5 * least, min(least, FINEST))
-    return None
+    V = _shapes(motion, span, initial, min(count, n), least)
+    if V is None or (2 * V.shape[1] > n > WHOLE):
+        return None
+    V = np.eye(n) if 2 * V.shape[1] > n else V
+    trial = _Trial(motion, V, span, initial)
+    return trial.refined(tolerance) if trial.error(None) <= BY_BASIS * tolerance else None
 
 
 class _Trial:
@@ -144,8 +143,9 @@ class _Trial:
         M, _, K = self.motion.matrices(span[0])
         squares = np.abs(la.eigh(0.5 * (K + K.T), M, eigvals_only=True))
         fourth = float(np.sqrt(np.sort(squares)[min(3, len(squares) - 1)]))
-        length = span[1] - span[0]
-        self.count = _parted(np.clip(fourth * length / COARSE, FEWEST_STEPS, MOST_STEPS))
+        length, size = span[1] - span[0], len(GAUSS.c) * V.shape[1]
+        self.most = EIGENSOLUTIONS * EIGENSOLUTION * (max(2.0 * V.shape[0], LEAST_SIZE) / size) ** 3
+        self.count = _parted(np.clip(fourth * length / COARSE, FEWEST_STEPS, self.most))
         self.run = steps(self.motion, span, self.state, self.count)
         self._modes()
         self.missed, self.shifts = self._outside()
@@ -205,7 +205,7 @@ class _Trial:
         """The run in so many steps that the error is within the tolerance. Its difference from the
         long steps has to be what the estimate for these says."""
         count, allowed = self.count, tolerance
-        while count <= MOST_STEPS:
+        while count <= self.most:
             error = self.error(count)
             if error <= allowed:
                 run = steps(self.motion, self.span, self.state, count)

@@ -18,9 +18,15 @@ from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.conserving import EnergyMomentum
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
 from modal.transient.energy import Energies, EnergyLedger, FirstOrderLedger
-from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.transient.equations import (
+    FirstOrderModel,
+    SecondOrderModel,
+    freezer,
+    is_second_order,
+)
+from modal.transient.free_vibration import free_vibration
 from modal.transient.hamilton import CanonicalModel
-from modal.transient.initial import initial_state, vector
+from modal.transient.initial import initial_state, mesh_content, vector, without_fast_modes
 from modal.transient.integrators.gauss import DenseGauss, Gauss
 from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator
@@ -54,6 +60,7 @@ def integrate(
     method: str | None = None,
     step: float | None = None,
     displacement_tolerance: float | None = None,
+    highest_frequency: float | None = None,
     rho_infinity: float = 1.0,
     nonlinear: bool = False,
     loads: Sequence[Load] = (),
@@ -88,9 +95,13 @@ def integrate(
     displacement_tolerance : float, optional
         Relative error of the whole run in the displacement, between 0 and 1; the step adapts. The
         free vibration on a smooth motion, without `method`, is integrated on a basis of shapes by
-        Gauss collocation of order 8 ("lagrange" only). Not together with `step`. With neither, a
+        Gauss collocation of order 8, or from any start by decoupled groups of modes; that of a
+        constant system by exponentials ("lagrange" only). Not together with `step`. With neither, a
         callable adapts to 1e-6, and another model takes a fixed step that resolves the two lowest
         modes at the start and the loads.
+    highest_frequency : float, optional
+        Hz. The initial state is taken in the modes of the start up to it: a displaced node moves
+        modes of the mesh that the part does not have. Up to 3000 degrees of freedom, linear.
     rho_infinity : float, default 1.0
         Spectral radius of generalised-α at infinite frequency, 0 to 1. 1 conserves the energy;
         less damps the high frequencies.
@@ -120,10 +131,13 @@ def integrate(
         displacement (m, rad) and velocity (m/s, rad/s) over ("time", "probe"); energy and
         energy_defect (J) over "time". The defect is E − E(0) − work, zero for the exact solution.
         Attributes: `displacement_error_estimate`, of a run to a tolerance, relative to the largest
-        state; `basis` and `basis_error`, of a mechanism with large links or a large moving body on
-        a reduced basis, the error by the basis relative to the largest displacement in the norm of
-        the mass; `interpolation_deviation`, of matrices that are read off a polynomial, relative to
-        the size of each entry.
+        state; with it, up to 500 degrees of freedom, `mesh_frequency`, Hz, up to which the modes of
+        the mesh are about those of the part (the lowest third), and `displacement_above_mesh` and
+        `energy_above_mesh`, the shares of the initial state above it; `basis` and `basis_error`, of
+        a mechanism with large links or a large moving body on a reduced basis, the error by the
+        basis relative to the largest displacement in the norm of the mass;
+        `interpolation_deviation`, of matrices that are read off a polynomial, relative to the size
+        of each entry.
 
     Raises
     ------
@@ -161,6 +175,13 @@ def integrate(
             raise InputError(f"loads: expected loads such as modal.Harmonic(…), got {shown(load)}")
     if not (isinstance(every, int) and every >= 1):
         raise InputError(f"every: expected a whole number of steps from 1 up, got {every!r}")
+    if highest_frequency is not None:
+        if nonlinear or not is_second_order(model):
+            raise InputError("highest_frequency: of linear models with modes only")
+        first_system = freezer(model)(span[0])
+        initial = without_fast_modes(
+            first_system, *initial_state(initial, first_system.n), highest_frequency
+        )
     # Steps that adapt may have to go on in full order, which a checkpoint on a basis could not.
     if not nonlinear and (checkpoint is None or displacement_tolerance is None):
         reduced = on_basis(model, span, initial, tuple(loads), probes)
@@ -188,7 +209,11 @@ def integrate(
     if free and displacement_tolerance is not None and step is None and rho_infinity == 1.0:
         _check_tolerance(displacement_tolerance)
         vibration = on_shapes(model, span, initial, probes, settings)
+        if vibration is None:
+            vibration = free_vibration(model, span, initial, probes, settings)
         if vibration is not None:
+            here = freezer(model)(span[0])
+            vibration.attrs |= mesh_content(here, *initial_state(initial, here.n))
             return vibration
     run = _second_order if is_second_order(model) else _first_order
     if nonlinear:

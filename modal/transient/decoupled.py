@@ -1,0 +1,395 @@
+"""Propagation of a smooth linear motion by decoupled groups of its modes.
+
+In x = T(t) c the equations M q̈ + C q̇ + K q = 0 of x = (q, q̇) become c' = H(t) c with H block
+diagonal: phases of fast modes are integrals of smooth rates, and steps resolve the differences of
+frequencies within a group alone. On a panel of time with Chebyshev-Lobatto nodes,
+
+1. the eigenvectors of (K_s, M) at the nodes, K_s the symmetric part of K, give actions ξ and π with
+   q = Φ w^−½ ξ, q̇ = Φ w^½ π, and z = (ξ ± iπ)/√2. Modes that come closer than the gap θ somewhere
+   on the panel are of one group; frames of groups are aligned from node to node;
+2. z' = B z, B = D + E with E off the diagonal blocks D of the groups. Two Schrieffer-Wolff
+   transformations z = e^W e^W₂ c with [D, W] = −E, [D, W₂] = W' − ½ [E, W] off the blocks remove E
+   up to terms of the third order in 1/θ (superadiabatic bases: M. V. Berry, Proc. R. Soc. A 429,
+   1990; J. R. Schrieffer and P. A. Wolff, Phys. Rev. 149, 1966). Overdamped modes take part with
+   their two real roots;
+3. the mean rate of each group is integrated; the rest of H is small beside the frequencies.
+
+θ is inverse to the length of the panel. The error is a part, by the order in 1/θ, of the difference
+from the same panel with every second node and half the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from numpy.polynomial import chebyshev
+from scipy.sparse.csgraph import connected_components
+
+from modal.types import Array, Complex, Index
+
+NODES = 13  # of a panel; the coarser one has every second
+GAP = 64.0  # θ of a panel, times its length
+ORDER = 6  # in 1/θ of the error: the square of the coupling that is left
+DAMPED = 0.1  # damping ratio from which a mode and its conjugate are of one group
+OVERDAMPED = 1.05  # damping ratio from which the two real roots are taken apart
+PHASE = 1.5  # rad that a step of a group may turn
+TAYLOR = 1e-11  # last term of an exponential, relative
+DENSE = 8  # share of the entries of a dense matrix, inverse, from which it is used
+BATCH = 1 << 20  # entries of exponents that are computed together
+DEEPEST = 12  # halvings of a panel before the motion is called too fast
+
+Matrices = Callable[[Array], Array]  # M, C + D and K (3, P, n, n) at times (P,)
+
+
+@lru_cache(maxsize=4)
+def _chebyshev(p: int) -> tuple[Array, Array, Array]:
+    """Nodes (p,) on [0, 1], the matrix of derivatives there, and that of Chebyshev coefficients."""
+    nodes = np.sin(0.5 * np.pi * np.linspace(-1.0, 1.0, p))
+    coefficients = np.linalg.inv(chebyshev.chebvander(nodes, p - 1))
+    slopes = chebyshev.chebvander(nodes, p - 2) @ chebyshev.chebder(coefficients)
+    return 0.5 * (nodes + 1.0), 2.0 * slopes, coefficients
+
+
+def _polynomials(parts: Array, p: int) -> Array:
+    """Chebyshev polynomials (R, p) at parts (R,) of a panel."""
+    return np.asarray(chebyshev.chebvander(2.0 * parts - 1.0, p - 1))
+
+
+@dataclass(frozen=True)
+class Frames:
+    """M, C + D, K (p, n, n) at nodes, and squared frequencies (p, n) and vectors (p, n, n) of
+    (K_s, M)."""
+
+    M: Array
+    C: Array
+    K: Array
+    squares: Array
+    shapes: Array
+
+    @classmethod
+    def of(cls, matrices: Matrices, times: Array) -> Frames:
+        """At times (p,)."""
+        M, C, K = matrices(times)
+        pairs = [la.eigh(0.5 * (k + k.T), m, check_finite=False) for k, m in zip(K, M, strict=True)]
+        squares, shapes = (np.stack(part) for part in zip(*pairs, strict=True))
+        return cls(M, C, K, squares, shapes)
+
+    def thinned(self) -> Frames:
+        """Every second node."""
+        return Frames(*(part[::2] for part in vars(self).values()))
+
+    def amplitudes(self, node: int, x: Array, softest: float) -> tuple[Array, Array]:
+        """√(a² + ȧ²/ω²) of the modes at a node in a state (2n,), and ω, at least `softest`."""
+        a, rate = x.reshape(2, -1) @ self.M[node] @ self.shapes[node]
+        omega = np.sqrt(np.maximum(np.abs(self.squares[node]), softest**2))
+        return np.hypot(a, rate / omega), omega
+
+
+class Panel:
+    """T and H at the nodes of a panel of time. at: nodes where T is computed.
+
+    Of modes that oscillate, z of the lower half are conjugates of the upper half: matrices (2n, 2n)
+    are known by their first `rows` rows then.
+    """
+
+    def __init__(self, frames: Frames, length: float, theta: float, at: Any = None) -> None:
+        self.length = length
+        self.p, self.n = frames.squares.shape
+        _, slopes, self._coefficients = _chebyshev(self.p)
+        self._slopes = slopes / length
+        S, self._up, self._down, modes = self._real(frames, theta)
+        B = self._complex(S)
+        self._group(B, modes, theta)
+        self._decouple(B, np.arange(self.p) if at is None else np.asarray(at) % self.p)
+
+    def _rate(self, values: Any) -> Any:
+        return np.tensordot(self._slopes, values, 1)
+
+    def _real(self, frames: Frames, theta: float) -> tuple[Array, Array, Array, Index]:
+        """S (2, 2, p, n, n) of (ξ, π)' = S (ξ, π), q = up ξ, q̇ = down π, and labels of modes."""
+        floor = theta / 8.0  # of w, so that modes at zero have actions
+        w = (frames.squares**2 + floor**4) ** 0.25
+        near = (w[:, 1:] - w[:, :-1]).min(axis=0) < theta
+        label = np.append(0, np.cumsum(~near))
+        middle = frames.M[self.p // 2] @ frames.shapes[self.p // 2]
+        shapes = frames.shapes * np.sign(np.einsum("pki,ki->pi", frames.shapes, middle))[:, None]
+        up, down = shapes / np.sqrt(w)[:, None], shapes * np.sqrt(w)[:, None]
+        for g in np.split(np.arange(self.n), np.flatnonzero(~near) + 1):
+            if len(g) > 1:
+                U, _, Vt = np.linalg.svd(shapes[:, :, g].swapaxes(1, 2) @ middle[:, g])
+                up[:, :, g], down[:, :, g] = up[:, :, g] @ (U @ Vt), down[:, :, g] @ (U @ Vt)
+        upT, inertia = up.swapaxes(1, 2), down.swapaxes(1, 2) @ frames.M
+        S = np.empty((2, 2, *shapes.shape))
+        S[0, 0], S[0, 1] = -inertia @ self._rate(up), inertia @ down
+        S[1, 0] = -upT @ (frames.K @ up)
+        S[1, 1] = -upT @ (frames.C @ down + frames.M @ self._rate(down))
+        return S, up, down, label
+
+    def _complex(self, S: Array) -> Complex:
+        """B (p, rows, 2n) of z' = B z, (ξ, π) = U z mode by mode."""
+        n, root = self.n, np.sqrt(0.5)
+        self._U = U = np.empty((2, 2, n), dtype=complex)
+        U[0], U[1, 0], U[1, 1] = root, -1j * root, 1j * root
+        blocks = np.einsum("abpii->piab", S)
+        square = np.maximum(-blocks[..., 0, 1] * blocks[..., 1, 0], np.finfo(float).tiny)
+        ratio = 0.5 * np.abs(blocks[..., 1, 1]) / np.sqrt(square)
+        over = ratio.min(axis=0) > OVERDAMPED
+        self.joined = np.flatnonzero((ratio.max(axis=0) > DAMPED) & ~over)
+        self.rows = n
+        if np.any(over):
+            self.rows = 2 * n
+            U[:, :, over] = np.linalg.eig(blocks[self.p // 2, over])[1].transpose(1, 2, 0)
+        inverse = np.linalg.inv(U.transpose(2, 0, 1)).transpose(1, 2, 0)[..., None]
+        B = np.empty((self.p, self.rows, 2 * n), dtype=complex)
+        for d in (0, 1):
+            half = [S[a, 0] * U[0, d] + S[a, 1] * U[1, d] for a in (0, 1)]
+            for c in range(self.rows // n):
+                part = inverse[c, 0] * half[0] + inverse[c, 1] * half[1]
+                B[:, c * n : (c + 1) * n, d * n : (d + 1) * n] = part
+        return B
+
+    def _whole(self, top: Complex) -> Complex:
+        """The matrix (2n, 2n), or vector (2n,), of its first rows."""
+        if self.rows == 2 * self.n:
+            return top
+        return np.concatenate(
+            [top, np.roll(top, self.n, axis=1).conj() if top.ndim > 1 else top.conj()]
+        )
+
+    def _group(self, B: Complex, modes: Index, theta: float) -> None:
+        """Groups of z: nearer than θ somewhere, or of one group of modes."""
+        n, near = self.n, np.zeros((2 * self.n, 2 * self.n), dtype=bool)
+        for top in B:
+            rates = self._whole(np.diagonal(top))
+            near |= np.abs(rates[:, None] - rates) < theta
+        near[:n, :n] |= modes[:, None] == modes
+        near[n:, n:] |= modes[:, None] == modes
+        near[self.joined, n + self.joined] = True
+        count, label = connected_components(near, directed=False)
+        groups = [np.flatnonzero(label == k) for k in range(count)]
+        self.several = [g for g in groups if len(g) > 1 and g[0] < self.rows]
+        self._turned = [g for g in groups if len(g) > 1]
+        self.single = np.array(
+            [g[0] for g in groups if len(g) == 1 and g[0] < self.rows], dtype=int
+        )
+        self._off = label[:, None] != label
+
+    def _decouple(self, B: Complex, at: Index) -> None:
+        """H on the blocks of the groups at all nodes, and T at some."""
+        p, rows = self.p, self.rows
+        spectra = [self._spectrum(self._whole(top)) for top in B]
+        W = np.stack(
+            [self._solved(self._whole(B[j]) * self._off, spectra[j])[:rows] for j in range(p)]
+        )
+        slopes = self._rate(W)
+        self.rates = np.zeros((p, rows), dtype=complex)
+        self.H = [np.empty((p, len(g), len(g)), dtype=complex) for g in self.several]
+        self.T: dict[int, Any] = {}
+        for j in range(p):
+            here, X, slope = (self._whole(top) for top in (B[j], W[j], slopes[j]))
+            E, X32 = (here * self._off).astype(np.complex64), X.astype(np.complex64)
+            F = self._whole(E[:rows] @ X32 - X32[:rows] @ E)
+            first = np.where(self._off, 0.5 * F - slope, 0.0)
+            third = np.where(self._off, F / 3.0 - 0.5 * slope, 0.0)
+            second = self._solved(first.copy(), spectra[j])
+            s, pairs = self.single, ((third, X), (0.5 * first, second))
+            self.rates[j, s] = (here + 0.5 * F)[s, s]
+            for G, Y in pairs:
+                self.rates[j, s] += (G[s] * Y[:, s].T).sum(axis=1) - (Y[s] * G[:, s].T).sum(axis=1)
+            for H, g in zip(self.H, self.several, strict=True):
+                H[j] = (here[g] + 0.5 * F[g])[:, g]
+                for G, Y in pairs:
+                    H[j] += G[g] @ Y[:, g] - Y[g] @ G[:, g]
+            if j in at:
+                self.T[j] = self._states_of(j, X32, second.astype(np.complex64))
+
+    def _states_of(self, j: int, X: Any, second: Any) -> Any:
+        """x = T c at node j, (2n, rows)."""
+        n, once = self.n, np.eye(2 * self.n, self.rows, dtype=np.complex64) + second[:, : self.rows]
+        z = once + X @ (once + X @ (once + X @ once / 3.0) / 2.0)
+        U, frames = self._U.astype(np.complex64)[..., None], (self._up[j], self._down[j])
+        both = [frames[a].astype(np.float32) @ (U[a, 0] * z[:n] + U[a, 1] * z[n:]) for a in (0, 1)]
+        return np.asarray(np.concatenate(both) * (2 * n / self.rows))
+
+    def _spectrum(self, B: Complex) -> tuple[Complex, list[tuple[Complex, Complex]]]:
+        """Eigenvalues (2n,) of the blocks of B, and vectors and their inverse of larger ones."""
+        values, turns = np.diagonal(B).copy(), []
+        for g in self._turned:
+            values[g], V = np.linalg.eig(B[g[:, None], g])
+            turns.append((V, np.linalg.inv(V)))
+        return values, turns
+
+    def _solved(
+        self, E: Complex, spectrum: tuple[Complex, list[tuple[Complex, Complex]]]
+    ) -> Complex:
+        """X with [D, X] = −E, D the blocks of the groups. E is overwritten."""
+        values, turns = spectrum
+        for g, (V, inverse) in zip(self._turned, turns, strict=True):
+            if g[0] < self.rows:
+                E[g] = inverse @ E[g]
+            E[:, g] = E[:, g] @ V
+        apart = values - values[:, None]
+        apart[~self._off] = np.inf
+        E /= apart
+        for g, (V, inverse) in zip(self._turned, turns, strict=True):
+            if g[0] < self.rows:
+                E[g] = V @ E[g]
+            E[:, g] = E[:, g] @ inverse
+        return self._whole(E[: self.rows])
+
+    def run(self, x: Array, parts: Array, phase: float = PHASE, least: float = 0.0) -> Array:
+        """The states (R, 2n) at parts (R,) of the panel from that at its start (2n,)."""
+        c = self._propagated(self._coordinates(x), parts, phase, least)
+        terms = _polynomials(parts, self.p) @ self._coefficients
+        out = np.zeros((len(parts), 2 * self.n))
+        for j, T in self.T.items():
+            used = np.flatnonzero(terms[:, j])
+            out[used] += (T @ (c[:, used] * terms[used, j])).real.T
+        return out
+
+    def _coordinates(self, x: Array) -> Complex:
+        """c (rows,) at the start."""
+        T = self.T[0].astype(complex)
+        if self.rows == 2 * self.n:
+            return np.asarray(np.linalg.solve(T, x))
+        both = np.linalg.solve(np.hstack([T.real, -T.imag]), x)
+        return np.asarray(both[: self.n] + 1j * both[self.n :])
+
+    def _propagated(self, c: Complex, parts: Array, phase: float, least: float) -> Complex:
+        """c (rows, R) at parts (R,) of the panel. Groups of less than the share `least` of the
+        largest keep to their mean rates."""
+        whole, terms = self._whole(c), 0.5 * self.length * _polynomials(parts, self.p + 1)
+        moved = [np.abs(whole[g]).max() > least * np.abs(c).max() for g in self.several]
+        rates, shifts = self.rates.copy(), []
+        for H, g in zip(self.H, self.several, strict=True):
+            diagonal = np.diagonal(H, axis1=1, axis2=2)
+            shifts.append(1j * diagonal.imag.mean(axis=1) + diagonal.real.max())
+            rates[:, g[g < self.rows]] = shifts[-1][:, None]
+        integral = chebyshev.chebint(self._coefficients @ rates, lbnd=-1.0)
+        phases = np.exp(terms @ integral).T
+        out = c[:, None] * phases
+        if any(moved):
+            groups = [g for g, used in zip(self.several, moved, strict=True) if used]
+            blocks = [
+                H - shift[:, None, None] * np.eye(H.shape[1])
+                for H, shift, used in zip(self.H, shifts, moved, strict=True) if used
+            ]  # fmt: skip
+            y = _exponentials(blocks, self.length, whole, groups, parts, phase)
+            members = np.concatenate(groups)
+            kept = members < self.rows
+            out[members[kept]] = y[kept] * phases[members[kept]]
+        return np.asarray(out)
+
+
+def _exponentials(
+    blocks: list[Complex], length: float, c: Complex, groups: list[Index], parts: Array,
+    phase: float,
+) -> Complex:  # fmt: skip
+    """y (m, R) at ascending parts of a panel, of y' = A y with diagonal blocks at the nodes, from
+    the members of groups in c.
+
+    Commutator-free exponentials of order 4 on vectors (S. Blanes and P. C. Moan, Appl. Numer. Math.
+    56, 2006); no step turns by more than a phase, rad.
+    """
+    sizes = np.array([len(g) for g in groups])
+    first = np.cumsum(sizes) - sizes
+    places = np.concatenate(
+        [np.tile(f + np.arange(m), m) for f, m in zip(first, sizes, strict=True)]
+    )
+    values = length * np.concatenate([H.reshape(len(H), -1) for H in blocks], axis=1)
+    table = _chebyshev(len(values))[2] @ values
+    fastest = length * max(la.norm(H, 2) for block in blocks for H in block[:: len(block) // 2])
+    ends, again = np.unique(parts, return_inverse=True)
+    lengths = np.diff(ends, prepend=0.0)
+    counts = np.maximum(np.ceil(lengths * fastest / phase).astype(int), 1)
+    h, last = np.repeat(lengths / counts, counts), np.cumsum(counts) - 1
+    root = np.sqrt(3.0) / 6.0
+    near, far = 0.25 + root, 0.25 - root
+    early, late = (
+        h[:, None] * _polynomials(np.cumsum(h) + (c - 0.5) * h, len(table)) for c in (-root, root)
+    )
+    terms = np.stack([near * early + far * late, far * early + near * late], axis=1)
+    # Taylor's series of exponents of this size.
+    degree = (
+        int((np.cumprod((near - far) * fastest * h.max() / np.arange(1, 40)) > TAYLOR).sum()) + 1
+    )
+    m = int(sizes.sum())
+    rows = np.repeat(np.arange(m), np.repeat(sizes, sizes))
+    A = sp.csr_matrix((np.ones(len(rows), dtype=complex), (rows, places)))
+    A = A.toarray() if m * m <= DENSE * len(rows) else A
+    y, out = c[np.concatenate(groups)], np.empty((len(h), m), dtype=complex)
+    batch = max(1, BATCH // table.shape[1])
+    for start in range(0, len(h), batch):
+        for k, exponents in enumerate(terms[start : start + batch] @ table, start):
+            for exponent in exponents:
+                if isinstance(A, np.ndarray):
+                    A[rows, places] = exponent
+                else:
+                    A.data[:] = exponent
+                term = y
+                for j in range(1, degree + 1):
+                    term = A @ term
+                    term /= j
+                    y = y + term
+            out[k] = y
+    return np.asarray(out[last][again].T)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """States (R, 2n) at times, their estimated error relative to the largest √(Σ a² + ȧ²/ω²), and
+    the number of panels."""
+
+    states: Array
+    error: float
+    panels: int
+
+
+def propagated(
+    matrices: Matrices,
+    span: tuple[float, float],
+    x: Array,
+    times: Array,
+    tolerance: float,
+    panels: int,
+) -> Trajectory | None:
+    """The free motion from a state (2n,) at ascending times (R,) of the span, to a tolerance; None
+    where the groups do not come apart. panels: their number at first."""
+    length = span[1] - span[0]
+    states, places = np.empty((len(times), len(x))), (times - span[0]) / length
+    states[places <= 0.0] = x
+    nodes, ticks, level, used, error, largest = _chebyshev(NODES)[0], 0, 0, 0, 0.0, 0.0
+    total = panels << DEEPEST
+    while ticks < total:
+        width = 1 << (DEEPEST - level)
+        share, begin = width / total, ticks / total
+        inside = np.flatnonzero((places > begin) & (places <= (ticks + width) / total))
+        parts = np.append(np.clip((places[inside] - begin) / share, 0.0, 1.0), 1.0)
+        h = length * share
+        frames = Frames.of(matrices, span[0] + length * (begin + share * nodes))
+        coarse = Panel(frames.thinned(), h, 0.5 * GAP / h, at=(0, -1))
+        rough = coarse.run(x, parts[-1:], 2.0 * PHASE, 1e-3 * tolerance)[0]
+        fine = Panel(frames, h, GAP / h)
+        found = fine.run(x, parts, least=1e-3 * tolerance)
+        now, before, gap = (
+            float(la.norm(frames.amplitudes(node, state, 1.0 / length)[0]))
+            for node, state in ((-1, found[-1]), (0, x), (-1, found[-1] - rough))
+        )
+        largest = max(largest, now, before)
+        ratio = gap / (largest * (2.0**ORDER - 1.0) * tolerance * share)
+        if not ratio <= 1.0:
+            level += 1
+            if level > DEEPEST:
+                return None
+            continue
+        states[inside], x = found[:-1], found[-1]
+        error, used, ticks = error + ratio * tolerance * share, used + 1, ticks + width
+        if level and ratio < 0.25**ORDER and ticks % (2 * width) == 0:
+            level -= 1
+    return Trajectory(states, error, used)

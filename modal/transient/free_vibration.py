@@ -1,0 +1,176 @@
+"""Free vibration of small models to a tolerance: all records of a transient at once.
+
+A constant system is propagated by exponentials, a smooth motion by decoupled groups of modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+import xarray as xr
+from scipy.interpolate import CubicSpline
+
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from modal.data.datasets import made_from
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.interpolation import Interpolant
+from modal.transient.decoupled import Frames, propagated
+from modal.transient.equations import CONSERVATIVE_STIFFNESS, freezer
+from modal.transient.initial import initial_state
+from modal.transient.records import Recorder, chosen_probes, run_attributes
+from modal.types import Array, Index
+
+LARGEST = 500  # degrees of freedom
+PER_CYCLE = 30  # records a cycle of the fastest mode that moves by more than the tolerance
+FEWEST, MOST = 192, 2048  # records
+ROWS = 8.0  # coefficients of the matrices' polynomials a panel, at first
+GROUPS = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
+BATCH = 128  # records whose matrices are held at the same time
+
+
+@dataclass(frozen=True)
+class _Run:
+    """States (R, 2n) at times (R,), the estimated error, and what the dataset says of the run."""
+
+    times: Array
+    states: Array
+    error: float
+    attributes: dict[str, Any]
+
+
+def free_vibration(
+    model: Any, span: tuple[float, float], initial: Any, probes: Any, settings: Mapping[str, Any]
+) -> xr.Dataset | None:
+    """The dataset of the free vibration of a model; None of one that is large or not smooth, or
+    where the groups do not come apart. settings: of the run, with `displacement_tolerance` and
+    `every`."""
+    start = freezer(model)(span[0])
+    x, tolerance = (
+        np.concatenate(initial_state(initial, start.n)),
+        settings["displacement_tolerance"],
+    )
+    if start.n > LARGEST or not np.any(x):
+        return None
+    if isinstance(model, FrozenSystem):
+        entries, rows, columns = _of_constant(model)
+        run: _Run | None = _constant(model, span, x, tolerance)
+    else:
+        motion = InterpolatedMotion.of(model, *span)
+        if motion is None:
+            return None
+        entries, columns = motion.on_entries(*GROUPS), motion.pattern.indices
+        rows = np.repeat(np.arange(start.n), np.diff(motion.pattern.indptr))
+        run = _moving(motion, span, x, tolerance)
+    if run is None:
+        return None
+    q, v = run.states[:, : start.n], run.states[:, start.n :]
+    energy, power = _energies(entries, rows, columns, run.times, q, v)
+    work = CubicSpline(run.times, power).antiderivative()(run.times)
+    chosen = np.unique(np.append(np.arange(0, len(q), settings["every"]), len(q) - 1))
+    probed = chosen_probes(probes, start.n, start)
+    recorder = Recorder(probed)
+    recorder.restore(
+        dict(
+            time=run.times[chosen],
+            displacement=q[chosen][:, probed.numbers],
+            velocity=v[chosen][:, probed.numbers],
+            energy=energy[chosen],
+            energy_defect=(energy - energy[0] - work)[chosen],
+        )
+    )
+    attributes = {"formalism": "lagrange", "steps": len(q) - 1, **run.attributes}
+    attributes |= {"displacement_error_estimate": run.error, "unknowns": start.n}
+    attributes |= run_attributes(settings, model) | {"made_from": made_from(model)}
+    return recorder.dataset(attributes)
+
+
+def _record_times(frames: Frames, span: tuple[float, float], x: Array, tolerance: float) -> Array:
+    """Equal parts of the span that resolve what moves by more than the tolerance."""
+    length = span[1] - span[0]
+    amplitudes, omega = frames.amplitudes(0, x, 1.0 / length)
+    fastest = float(omega[amplitudes >= tolerance * la.norm(amplitudes)].max())
+    count = np.clip(PER_CYCLE * fastest * length / (2.0 * np.pi), FEWEST, MOST)
+    return np.linspace(*span, int(np.ceil(count)) + 1)
+
+
+def _constant(system: FrozenSystem, span: tuple[float, float], x: Array, tolerance: float) -> _Run:
+    """By the exponential of a part between two records, in coordinates of equal energy."""
+    stacked = np.stack([A.toarray() for A in (system.M, system.damping, system.stiffness)])
+    frames = Frames.of(lambda _: stacked[:, None], np.zeros(1))
+    times = _record_times(frames, span, x, tolerance)
+    X, n, h = frames.shapes[0], system.n, times[1] - times[0]
+    scale = np.sqrt(np.maximum(np.abs(frames.squares[0]), (span[1] - span[0]) ** -2.0))
+    A = np.zeros((2 * n, 2 * n))
+    A[:n, n:] = np.diag(scale)
+    A[n:, :n], A[n:, n:] = -(X.T @ frames.K[0] @ X) / scale, -X.T @ frames.C[0] @ X
+    step, states = la.expm(h * A), np.empty((len(times), 2 * n))
+    a, rate = x.reshape(2, n) @ frames.M[0] @ X
+    states[0] = np.concatenate([scale * a, rate])
+    for i in range(len(times) - 1):
+        states[i + 1] = step @ states[i]
+    both = states.reshape(-1, 2, n)
+    both[:, 0] /= scale
+    round_off = float(np.finfo(float).eps * la.norm(A, 2) * (span[1] - span[0]))
+    states = (both @ X.T).reshape(len(times), 2 * n)
+    return _Run(times, states, round_off, {"solver": "exponential", "order": np.inf})
+
+
+def _moving(
+    motion: InterpolatedMotion, span: tuple[float, float], x: Array, tolerance: float
+) -> _Run | None:
+    """By decoupled groups."""
+    length, polynomial = span[1] - span[0], motion.interpolant
+    first = Frames.of(motion.matrices, np.array(span[:1]))
+    times = _record_times(first, span, x, tolerance)
+    turns = length / motion.period if motion.period and length > 0.5 * motion.period else 1.0
+    panels = max(1, int(np.ceil(len(polynomial.table) * turns / ROWS)))
+    attributes = {
+        "solver": "decoupled groups of modes",
+        "order": np.inf,
+        "interpolated": str(polynomial),
+        "interpolation_deviation": polynomial.deviation,
+    }
+    found = propagated(motion.matrices, span, x, times, tolerance, panels)
+    if found is None:
+        return None
+    attributes["panels"] = found.panels
+    return _Run(times, found.states, found.error, attributes)
+
+
+def _of_constant(system: FrozenSystem) -> tuple[Interpolant, Index, Index]:
+    """The entries of a constant system as a polynomial of degree 0, and their places."""
+    sums = [sp.csr_matrix(system.combined(group).tocsr()) for group in GROUPS]
+    places = sp.coo_matrix(sum(abs(A) for A in sums))
+    values = np.stack([np.asarray(A[places.row, places.col]).ravel() for A in sums])
+    ones = Interpolant(lambda t: np.ones((len(t), 1)), values[None], 1, 0.0, np.zeros_like)
+    return ones, places.row, places.col
+
+
+def _energies(
+    entries: Interpolant, rows: Index, columns: Index, times: Array, q: Array, v: Array
+) -> tuple[Array, Array]:
+    """½ q̇ᵀMq̇ + ½ qᵀSq, J, and its rate along the motion, W, (R,) each."""
+    conserved = replace(entries, table=entries.table[:, [0, 3]]).derivative()
+    out = []
+    for first in range(0, len(times), BATCH):
+        at = slice(first, first + BATCH)
+        q_left, v_left, q_right, v_right = (
+            x[at][:, None, k] for k in (rows, columns) for x in (q, v)
+        )
+        A, rate = entries.many(times[at]), conserved.many(times[at])
+        vv, vq = (
+            (A[:, :3] * v_left * v_right).sum(axis=2),
+            (A[:, 2:] * v_left * q_right).sum(axis=2),
+        )
+        transposed, qq = ((A[:, 3:] * q_left * x).sum(axis=2)[:, 0] for x in (v_right, q_right))
+        moved = (rate[:, :1] * v_left * v_right + rate[:, 1:] * q_left * q_right).sum(axis=2)[:, 0]
+        energy = 0.5 * (vv[:, 0] + qq)
+        power = -vv[:, 1] - vq[:, 0] + 0.5 * (vq[:, 1] + transposed) + 0.5 * moved
+        out.append(np.stack([energy, power]))
+    energy, power = np.concatenate(out, axis=1)
+    return energy, power

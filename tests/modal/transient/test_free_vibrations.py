@@ -1,0 +1,106 @@
+"""Free vibration to a tolerance from any start: decoupled groups of modes, and exponentials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+
+import modal
+from assembly import FrozenSystem
+from assembly.errors import InputError
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.transient.decoupled import Frames, propagated
+from modal.types import Array
+from studies import slider_crank
+
+
+def state_matrices(motion: InterpolatedMotion, times: Array) -> Array:
+    M, C, K = motion.matrices(times)
+    n = M.shape[1]
+    A = np.zeros((len(times), 2 * n, 2 * n))
+    A[:, :n, n:] = np.eye(n)
+    A[:, n:] = -np.linalg.solve(M, np.concatenate([K, C], axis=2))
+    return A
+
+
+def by_exponentials(motion: InterpolatedMotion, span: float, x: Array, steps: int) -> Array:
+    """States (17, 2n, m) at equal parts of the span, by commutator-free exponentials of order 4 of
+    the whole state (Blanes and Moan 2006)."""
+    h, root, out = span / steps, np.sqrt(3.0) / 6.0, [x]
+    for i in range(steps):
+        first, second = state_matrices(motion, h * (i + 0.5 + root * np.array([-1.0, 1.0])))
+        x = la.expm(h * ((0.25 + root) * first + (0.25 - root) * second)) @ x
+        x = la.expm(h * ((0.25 - root) * first + (0.25 + root) * second)) @ x
+        if (i + 1) % (steps // 16) == 0:
+            out.append(x)
+    return np.stack(out)
+
+
+@pytest.mark.parametrize("damping", [0.0, 1e-7, 1e-5])
+def test_the_error_holds_from_any_start(damping: float) -> None:
+    """From a mode, one displaced node and a blow; undamped, lightly damped, overdamped modes."""
+    machine: Any = slider_crank.model(elements=2, rayleigh=(0.0, damping))
+    span = 0.25 * machine.period
+    motion = InterpolatedMotion.of(machine, 0.0, span)
+    assert motion is not None
+    times = np.linspace(0.0, span, 17)
+    frames = Frames.of(motion.matrices, times)
+    n = frames.squares.shape[1]
+    starts = np.zeros((2 * n, 3))
+    starts[:n, 0] = frames.shapes[0][:, 2]
+    starts[n // 2, 1] = starts[n + n // 2, 2] = 1.0
+    exact = by_exponentials(motion, span, starts, 4096)
+    for k in range(3):
+        found = propagated(motion.matrices, (0.0, span), starts[:, k], times, 1e-4, 2)
+        assert found is not None
+        assert found.error <= 1e-4
+        size, error = (
+            max(la.norm(frames.amplitudes(i, x[i], 1.0 / span)[0]) for i in range(17))
+            for x in (exact[:, :, k], found.states - exact[:, :, k])
+        )
+        assert error <= max(found.error, 1e-6) * size
+
+
+def test_a_constant_system_with_damping_and_a_free_mobility() -> None:
+    rng = np.random.default_rng(5)
+    K = np.diag([0.0, 1.0, 4.0e4, 9.0e8])
+    Q = la.qr(rng.normal(size=(4, 4)))[0]
+    system = FrozenSystem(
+        M=np.eye(4), C=np.zeros((4, 4)), K=Q @ K @ Q.T, D=Q @ np.diag([0.0, 3.0, 0.5, 1e5]) @ Q.T
+    )
+    q, v = rng.normal(size=(2, 4))
+    found = modal.integrate(
+        system, (0.0, 2.0), (q, v), displacement_tolerance=1e-4, probes="all", every=3
+    )
+    A = np.block([[np.zeros((4, 4)), np.eye(4)], [-Q @ K @ Q.T, -system.D.toarray()]])
+    x = la.expm(2.0 * A) @ np.concatenate([q, v])
+    np.testing.assert_allclose(found.displacement.values[-1], x[:4], atol=1e-8)
+    np.testing.assert_allclose(found.velocity.values[-1], x[4:], atol=1e-6)
+    assert found.time.values[-1] == 2.0
+
+
+def test_what_is_above_the_mesh_is_stated_and_left_out_on_request() -> None:
+    """A chain of 9 masses: the shares are those of its modes, which the request cuts off."""
+    K = 2.0 * np.eye(9) - np.eye(9, k=1) - np.eye(9, k=-1)
+    system = FrozenSystem(M=np.eye(9), C=np.zeros((9, 9)), K=K)
+    squares, shapes = la.eigh(K)
+    q, span = np.eye(9)[4], (0.0, 3.0)
+    found = modal.integrate(system, span, (q, 0.0 * q), displacement_tolerance=1e-4, probes="all")
+    above = shapes[4, 3:] ** 2
+    assert found.attrs["mesh_frequency"] == pytest.approx(np.sqrt(squares[2]) / (2.0 * np.pi))
+    assert found.attrs["displacement_above_mesh"] == pytest.approx(np.sqrt(above.sum()))
+    share = (above * squares[3:]).sum() / (shapes[4] ** 2 * squares).sum()
+    assert found.attrs["energy_above_mesh"] == pytest.approx(share)
+    highest = np.sqrt(0.5 * (squares[2] + squares[3])) / (2.0 * np.pi)
+    cut = modal.integrate(
+        system, span, (q, 0.0 * q), displacement_tolerance=1e-4, highest_frequency=highest,
+        probes="all",
+    )  # fmt: skip
+    low = shapes[:, :3] * np.cos(np.sqrt(squares[:3]) * 3.0) @ shapes[4, :3]
+    np.testing.assert_allclose(cut.displacement.values[-1], low, atol=1e-9)
+    assert cut.attrs["energy_above_mesh"] < 1e-12
+    with pytest.raises(InputError, match="positive number of Hz"):
+        modal.integrate(system, span, (q, 0.0 * q), highest_frequency=0.0)
