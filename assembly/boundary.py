@@ -49,6 +49,13 @@ def _guard_methods(owner: type) -> None:
             setattr(owner, name, type(member)(_guarded(member.__func__)))
 
 
+@functools.cache
+def _explains(kind: type) -> None:
+    """The methods of what a public function returns explain foreign exceptions as well."""
+    if kind.__module__.split(".")[0] in OURS:
+        at_boundary(kind)
+
+
 def _guarded(function: Any) -> Any:
     if hasattr(function, "at_boundary"):
         return function
@@ -56,7 +63,7 @@ def _guarded(function: Any) -> Any:
     @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
         except Exception as fault:
             named = isinstance(fault, FrozenMotionError)
             if not named and isinstance(fault, MemoryError):
@@ -65,6 +72,8 @@ def _guarded(function: Any) -> Any:
             if wrong is None:
                 raise
             raise InputError(wrong) from fault
+        _explains(type(result))
+        return result
 
     guarded.at_boundary = True  # type: ignore[attr-defined]
     return guarded

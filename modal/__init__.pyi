@@ -2,10 +2,10 @@
 
 from modal.checks.crosscheck import crosscheck as crosscheck
 from modal.checks.crosscheck_amplitudes import crosscheck_amplitudes as crosscheck_amplitudes
-from modal.checks.crosscheck_report import (
+from modal.checks.diagnosis import (
     CrossCheck as CrossCheck,
 )
-from modal.checks.crosscheck_report import (
+from modal.checks.diagnosis import (
     CrossCheckInterrupted as CrossCheckInterrupted,
 )
 from modal.checks.identification import identify as identify
@@ -31,10 +31,10 @@ from modal.explorer.placed_bodies import placed_bodies as placed_bodies
 from modal.explorer.views import ExplorerView as ExplorerView
 from modal.explorer.views import explorer_view as explorer_view
 from modal.maps.stability_maps import stability_map as stability_map
-from modal.periodic.blade_family import MultibladeFamily as MultibladeFamily
 from modal.periodic.floquet import floquet as floquet
 from modal.periodic.floquet_modes import FloquetModes as FloquetModes
 from modal.periodic.hill import hill_chart as hill_chart
+from modal.periodic.multiblade import MultibladeFamily as MultibladeFamily
 from modal.periodic.multiblade import multiblade as multiblade
 from modal.periodic.periodic_tracks import track_periodic as track_periodic
 from modal.periodic.rotor_verdict import rotor_verdict as rotor_verdict
@@ -43,9 +43,9 @@ from modal.proofs.verdict import Stability as Stability
 from modal.proofs.verdict import stability as stability
 from modal.response.frequency_response import frequency_response as frequency_response
 from modal.response.state_space import state_space as state_space
-from modal.response.state_space_family import state_space_family as state_space_family
+from modal.response.state_space import state_space_family as state_space_family
 from modal.response.unbalance import unbalance_response as unbalance_response
-from modal.tracking.dataset import events as events
+from modal.tracking.events import events as events
 from modal.tracking.following import Rules as Rules
 from modal.tracking.tracking import TrackingInterrupted as TrackingInterrupted
 from modal.tracking.tracking import track as track

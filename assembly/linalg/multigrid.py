@@ -75,6 +75,7 @@ class MultigridSolver:
         del rows, data
         self.matrix.setOption(PETSc.Mat.Option.SPD, True)
         self.b, self.x = self.matrix.createVecLeft(), self.matrix.createVecRight()
+        self.scatter, self.whole = PETSc.Scatter.toZero(self.b)
         self._set_motions(motions)
         self.ksp = self._solver()
         self.iterations = 0
@@ -160,7 +161,7 @@ class MultigridSolver:
         return solutions
 
     def _solve_one(self, b: Array) -> Array:
-        self._scatter(b)
+        self._distribute(b, self.b)
         self.ksp.solve(self.b, self.x)
         self.iterations += self.ksp.getIterationNumber()
         reason = self.ksp.getConvergedReason()
@@ -172,37 +173,13 @@ class MultigridSolver:
                 f"conjugate gradients: {self.ksp.getIterationNumber()} iterations did not reach "
                 f"{TOLERANCE:g} (PETSc's reason {reason}); use the direct method"
             )
-        return self._gathered(len(b))
+        self.scatter.scatter(self.x, self.whole)
+        return np.array(self.whole.getArray(readonly=True).real)
 
-    def _scatter(self, b: Array) -> None:
-        if not self.shared:
-            self.b.setArray(b)
-        elif self.comm.rank == 0:
-            for to in range(1, self.comm.size):
-                self._send(b[self.ranges[to] : self.ranges[to + 1]], to)
-            self.b.setArray(b[: self.ranges[1]])
-        else:
-            self.b.setArray(self._receive(self.comm.rank, 0))
-
-    def _gathered(self, rows: int) -> Array:
-        part = np.array(self.x.getArray(readonly=True).real)
-        if not self.shared:
-            return part
-        if self.comm.rank > 0:
-            self._send(part, 0)
-            return np.empty(rows)
-        parts = [self._receive(source, source) for source in range(1, self.comm.size)]
-        return np.concatenate([part, *parts])
-
-    def _send(self, part: Array, to: int) -> None:
-        for piece in pieces(part):
-            self.comm.Send(piece, dest=to)
-
-    def _receive(self, rows_of: int, source: int) -> Array:
-        part = np.empty(self.ranges[rows_of + 1] - self.ranges[rows_of])
-        for piece in pieces(part):
-            self.comm.Recv(piece, source=source)
-        return part
+    def _distribute(self, values: Array, vector: Any) -> None:
+        """The values of the first rank, (0,) on the others, into a vector over all ranks."""
+        self.whole.setArray(values)
+        self.scatter.scatter(self.whole, vector, mode=self._PETSc.ScatterMode.REVERSE)
 
     def negative_pivots(self) -> int:
         """There are no pivots."""
@@ -210,7 +187,7 @@ class MultigridSolver:
 
     def destroy(self) -> None:
         """Give the memory back."""
-        for owned in (self.ksp, self.b, self.x, self.matrix):
+        for owned in (self.ksp, self.scatter, self.whole, self.b, self.x, self.matrix):
             owned.destroy()
         if self.size >= LARGE:
             return_memory()

@@ -86,6 +86,10 @@ class PinnedInverse:
         w[self.free] = self.factor.solve_transposed(rhs) if transposed else self.factor.solve(rhs)
         return w
 
+    def solve_transposed(self, r: Array) -> Array:
+        """One solution of Kᵀ w = r."""
+        return self.solve(r, transposed=True)
+
     def left_null(self) -> Array:
         """A basis (n, m) of the left null space, the identity at the pinned DOFs."""
         coupling = self.K[self.pins][:, self.free].toarray().T

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import xarray as xr
 from numpy.typing import ArrayLike
+from scipy.integrate import trapezoid
+from scipy.optimize import linear_sum_assignment
 
 from assembly.arguments import as_numbers, check_between
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
-from modal.checks.crosscheck_report import CrossCheck, CrossCheckInterrupted
-from modal.checks.crosscheck_work import Work
-from modal.checks.mode_transient import follow_transients
-from modal.checks.unfrozen import Unfrozen
-from modal.periodic.floquet import floquet, reduced_floquet, suitable_method
+from modal.checks.diagnosis import (
+    CrossCheck,
+    CrossCheckInterrupted,
+    Diagnosis,
+    Evidence,
+    announced,
+    diagnose,
+)
+from modal.checks.unfrozen import RECORDS, ModeTransients, Unfrozen, assigned, follow_transients
+from modal.data.datasets import described, provenance
+from modal.data.variables import CROSSCHECK
+from modal.periodic.floquet import floquet
 from modal.periodic.floquet_modes import FloquetModes
-from modal.periodic.periodicity import check_period, check_period_length
-from modal.periodic.sampling import sampling
+from modal.periodic.sampling import check_period_length
 from modal.tracking.frozen_callable import tracks_of_callable
 from modal.tracking.tracking import track
-from modal.transient.equations import SecondOrderModel, is_second_order
-from modal.types import Array
+from modal.transient.equations import freezer, is_second_order
+from modal.types import Array, Complex, Index
 
-CALLABLE_INSTANTS = 65
+SHARED = 0.3  # of a mode's largest part in any Floquet vector: least part in another one
+RESONANCE_WIDTH = 0.15  # of 2π/T
 
 
 def crosscheck(
@@ -109,7 +119,7 @@ def crosscheck(
             if is_second_order(model)
             else tracks_of_callable(model, at)
         )
-    work = Work(model, tracks, at, T, rate_tolerance, turns)
+    work = _Work(model, tracks, at, T, rate_tolerance, turns)
     try:
         work.phase = "the reduced model was made"
         unfrozen = Unfrozen(model, work.t0, float(at[-1]), work.count, T, progress)
@@ -118,33 +128,14 @@ def crosscheck(
         work.run = follow_transients(unfrozen, at, work.lam, work.sigma, turns, progress)
         if T is not None:
             work.phase = "the Floquet exponents were found"
-            work.floquet = _exponents(model, unfrozen, T, work.count, breaks, progress)
+            work.floquet = floquet(
+                unfrozen.source, T, t0=work.t0, k=work.count, breaks=breaks,
+                basis=unfrozen.frozen_basis, progress=progress,
+            )  # fmt: skip
         work.phase = ""
     except KeyboardInterrupt:
         raise CrossCheckInterrupted(f"stopped before {work.phase}", work.report()) from None
     return work.report()
-
-
-def _exponents(
-    model: Any,
-    unfrozen: Unfrozen,
-    period: float,
-    k: int,
-    breaks: Sequence[float],
-    progress: bool | None,
-) -> FloquetModes:
-    """The Floquet modes, on the matrices that the transient has sampled where they are reduced."""
-    t0 = unfrozen.t0
-    if unfrozen.basis is not None and not breaks:
-        equations = SecondOrderModel(model)
-        if suitable_method(equations, period, t0) == "reduced":
-            check_period(equations, period, t0, breaks)
-            seen = sampling(equations, period, t0)
-            if not seen.breaks:
-                A, basis = unfrozen.balanced(), unfrozen.basis
-                found = reduced_floquet(model, A, basis, period, t0, k, progress=progress)
-                return replace(found, narrowest_visible=seen.narrowest)
-    return floquet(model, period, t0=t0, k=k, breaks=breaks, progress=progress)
 
 
 def _times(
@@ -165,7 +156,7 @@ def _times(
         return at
     if T is None:
         raise InputError("crosscheck: give tracks over time, times, or the period of the motion")
-    return np.linspace(0.0, T, CALLABLE_INSTANTS)
+    return np.linspace(0.0, T, RECORDS)
 
 
 def _checked_turns(turns: Any, at: Array, T: float | None) -> int:
@@ -173,3 +164,168 @@ def _checked_turns(turns: Any, at: Array, T: float | None) -> int:
     if turns > 1 and (T is None or abs(at[-1] - at[0] - T) > 1e-6 * T):
         raise InputError("turns: needs a period, and tracks that cover exactly one")
     return int(turns)
+
+
+@dataclass
+class _Work:
+    """The partial results of a cross-check; `phase` names the next step, "" when all is done."""
+
+    model: Any
+    tracks: xr.Dataset
+    at: Array
+    period: float | None
+    tolerance: float
+    turns: int
+    phase: str = "anything was computed"
+    unfrozen: Unfrozen | None = None
+    run: ModeTransients | None = None
+    floquet: FloquetModes | None = None
+
+    def __post_init__(self) -> None:
+        self.modes = _window(self.tracks)
+        self.count, self.t0 = len(self.modes), float(self.at[0])
+        lam = self.tracks.eigenvalue.values[:, self.modes]
+        self.lam = np.where(lam.imag < 0.0, lam.conj(), lam)
+        self.sigma = self.tracks.growth_rate_corrected.values[:, self.modes]
+
+    def report(self) -> CrossCheck:
+        """The verdict on every mode from the present results."""
+        at, lam = self.at, self.lam
+        run = self.run or ModeTransients.unknown(self.count)
+        rate, error = np.full((2, self.count), np.nan)
+        if self.floquet is not None and self.unfrozen is not None:
+            rate, error = _matched(self.floquet, self.unfrozen, lam[0])
+        intervals = self.tracks.frozen_interval.values[:, self.modes]
+        size = _means(at, np.abs(lam))
+        columns: dict[str, Any] = dict(
+            frozen_rate=_means(at, lam.real), corrected_rate=_means(at, self.sigma),
+            transient_rate=run.rate, transient_uncertainty=run.uncertainty,
+            floquet_rate=rate, floquet_error=error, gain=run.gain,
+        )  # fmt: skip
+        other = dict(
+            size=size, basis_gap=run.basis_gap, resonance=_announced(lam, at, self.period),
+            abscissa=[run.abscissa] * self.count,
+            prestressed=[_is_prestressed(self.model, self.t0)] * self.count,
+        )  # fmt: skip
+        diagnoses = [Diagnosis("undecided", "", f"stopped before {self.phase}")] * self.count
+        if not self.phase:
+            evidence = columns | other
+            rows = zip(*evidence.values(), strict=True)
+            diagnoses = [
+                diagnose(Evidence(**dict(zip(evidence, row, strict=True))), self.tolerance)
+                for row in rows
+            ]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Of the instants that have an interval, those where it is at least 2π/|λ|.
+            enough = np.sum(intervals * np.abs(lam) >= 2.0 * np.pi, axis=0)
+            share = enough / np.sum(~np.isnan(intervals), axis=0)
+            columns |= dict(vibration_period=2.0 * np.pi / size, frozen_share=share)
+        columns |= dict(
+            mean_frequency=_means(at, np.abs(lam.imag)) / (2.0 * np.pi),
+            frozen_interval=np.fmin.reduce(intervals, axis=0),
+            verdict=[d.outcome for d in diagnoses],
+            reason=[d.reason for d in diagnoses],
+            remark=[d.remark for d in diagnoses],
+        )
+        dataset = xr.Dataset(
+            {name: ("mode", columns[name]) for name in CROSSCHECK},
+            coords={"mode": self.tracks.mode.values[self.modes]},
+            attrs=self._provenance(),
+        )
+        return CrossCheck(described(dataset, CROSSCHECK), tuple(diagnoses), self.floquet)
+
+    def _provenance(self) -> dict[str, Any]:
+        unfrozen = self.unfrozen
+        exact = "made at every instant"
+        return provenance(
+            title="frozen growth rates against transient and Floquet",
+            model=type(self.model).__name__,
+            solver="Gauss collocation of order 6 on the space of the frozen modes",
+            reduced_unknowns="none" if unfrozen is None else unfrozen.size,
+            matrices=str((unfrozen and unfrozen.interpolated) or exact),
+            period="none" if self.period is None else self.period,
+            span=[self.t0, float(self.at[-1])],
+            turns=self.turns,
+            tolerance=self.tolerance,
+        )
+
+
+def _matched(floquet: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
+    """Rate and error (2, m) of the Floquet exponent each frozen mode turns into.
+
+    Each Floquet vector is assigned to its dominant mode, two to a conjugate pair; the faster
+    growing of the two is that of the mode. A growing Floquet vector that consists of several
+    vibrations (a combination resonance) counts for each of them.
+    """
+    modes = unfrozen.frozen(unfrozen.t0)
+    values, left = modes.values, modes.left
+    place = assigned(values, np.where(np.isfinite(lam), lam, 0.0))
+    x = floquet.vectors
+    if unfrozen.basis is not None:
+        n = x.shape[0] // 2
+        x = np.vstack([la.lstsq(unfrozen.basis, part)[0] for part in (x[:n], x[n:])])
+    x = x / np.linalg.norm(modes.norm @ x, axis=0)
+    weight = np.abs(left[:, place].conj().T @ x) ** 2
+    pairs = np.abs(values[place].imag) > 0.0
+    weight[pairs] += np.abs(left[:, place][:, pairs].T @ x) ** 2
+    owners = np.concatenate([np.arange(len(lam)), np.flatnonzero(pairs)])
+    rows, columns = linear_sum_assignment(-weight[owners])
+    out = np.full((2, len(lam)), np.nan)
+    for row, column in zip(rows, columns, strict=True):
+        i, rate = owners[row], floquet.exponents[column].real
+        if not out[0, i] >= rate:
+            out[:, i] = rate, floquet.error[column]
+    for i in np.flatnonzero(pairs):
+        for column in np.flatnonzero(weight[i] >= SHARED * weight[i].max()):
+            rate, error = floquet.exponents[column].real, floquet.error[column]
+            if rate > max(out[0, i], error):
+                out[:, i] = rate, error
+    out[:, ~np.isfinite(lam)] = np.nan
+    return out
+
+
+def _window(tracks: xr.Dataset) -> Index:
+    """The tracks that exist at the first instant, without those that the frame prescribes."""
+    exists = np.isfinite(tracks.eigenvalue.values[0].real)
+    tracked = np.flatnonzero(exists & (tracks.kind.values[0] != "prescribed"))
+    if not tracked.size:
+        raise InputError("tracks: the first instant has no mode but those of its frame")
+    return tracked
+
+
+def _means(at: Array, values: Array) -> Array:
+    """Means over the instants of values (T, m): (m,), NaN where an end is not known."""
+    out = np.full(values.shape[1], np.nan)
+    for i, column in enumerate(values.T):
+        known = np.isfinite(column)
+        if known[[0, -1]].all():
+            out[i] = trapezoid(column[known], at[known]) / (at[-1] - at[0])
+    return out
+
+
+def _announced(lam: Complex, at: Array, T: float | None) -> list[str]:
+    """For each mode the nearest combination it takes part in, or ""."""
+    count = lam.shape[1]
+    if T is None:
+        return [""] * count
+    inside = at <= at[0] + T * (1.0 + 1e-9)
+    means = _means(at[inside], np.abs(lam[inside].imag))
+    known = np.flatnonzero(np.isfinite(means) & (means > 0.0))
+    resonances = announced(means[known], T, RESONANCE_WIDTH)
+    out = [""] * count
+    for r in reversed(resonances):
+        for i in (r.first, r.second):
+            out[known[i]] = str(r)
+    return out
+
+
+def _is_prestressed(model: Any, t: float) -> bool:
+    """False when a body's centrifugal softening acts without the geometric stiffness it goes with.
+
+    Bare matrices (no `dofs`) are taken as they are: a mass on springs has no prestress.
+    """
+    if not is_second_order(model):
+        return True
+    system = freezer(model)(t)
+    softened = not system.parts["K_omega2"].is_zero and system.parts["K_G"].is_zero
+    return not (softened and system.dofs is not None)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import xarray as xr
-from numpy.typing import ArrayLike
 
 from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
 from assembly.errors import ConvergenceError, InputError
@@ -111,35 +110,22 @@ class NonlinearStart:
         )
 
     def motion(self, amplitude: float, cycles: int, steps: int) -> Motion:
-        """The transient over `cycles` with `steps` a cycle.
-
-        Where a step fails, however it is divided, it is integrated piece by piece up to there.
-        """
-        start = self.initial(amplitude)
-        try:
-            return self._integrated(start, amplitude, [cycles * self.cycle], self.cycle / steps)
-        except ConvergenceError:
-            pass
+        """The transient over `cycles` with `steps` a cycle, in pieces, up to where a step fails,
+        however it is divided."""
         pieces = 1 if self.oscillates else PIECES
-        ends = self.cycle / pieces * np.arange(1, cycles * pieces + 1)
-        return self._integrated(start, amplitude, ends, self.cycle / pieces / -(-steps // pieces))
-
-    def _integrated(
-        self, start: tuple[Array, Array], amplitude: float, ends: ArrayLike, step: float
-    ) -> Motion:
-        """In pieces that end at `ends`, s after the start; ConvergenceError if it is only one."""
-        (q, v), begin, whole_run = start, self.t, np.size(ends) == 1
-        times, q_at, v_at = [np.array([self.t])], [q[None]], [v[None]]
-        for end in self.t + np.asarray(ends):
+        length = self.cycle / pieces
+        step = length / -(-steps // pieces)
+        q, v = self.initial(amplitude)
+        times, q_at, v_at, failed = [np.array([self.t])], [q[None]], [v[None]], False
+        for n in range(cycles * pieces):
+            span = (self.t + n * length, self.t + (n + 1) * length)
             try:
                 response = integrate(
-                    self.model, (begin, end), (q, v), nonlinear=True, step=step, probes="all"
+                    self.model, span, (q, v), nonlinear=True, step=step, probes="all"
                 )
             except ConvergenceError:
-                if whole_run:
-                    raise
+                failed = True
                 break
-            begin = end
             times.append(response.time.values[1:])
             q_at.append(response.displacement.values[1:])
             v_at.append(response.velocity.values[1:])
@@ -153,7 +139,7 @@ class NonlinearStart:
         )
         c = modal_coordinates(response, self.system, [self.lam], self.left[:, None])[:, 0]
         share = amplitude * (0.5 if self.oscillates else 1.0)
-        return Motion(np.concatenate(times), c / share, moved[:, self.largest], step, not whole_run)
+        return Motion(np.concatenate(times), c / share, moved[:, self.largest], step, failed)
 
 
 def _largest(system: FrozenSystem, x: Complex) -> int:

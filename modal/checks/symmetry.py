@@ -15,12 +15,10 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.errors import SingularSystemError
-from assembly.linalg.factorization import Factorization
 from assembly.magnitudes import EQUAL, ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.checks.property_report import Property, judged, skipped
-from modal.eigen.quadratic import bound
+from modal.proofs.ratios import is_definite, is_semidefinite
 from modal.types import Array
 
 SYMMETRIC = ("M", "D", "K", "K_omega2", "K_G")
@@ -122,15 +120,8 @@ def _needed_couple(system: FrozenSystem, R: Array) -> Array | None:
 
 
 def _sign(A: sp.csr_matrix, label: str, sign: float, strict: bool) -> Property:
-    """Definiteness by a Cholesky factorization, after a shift by the bound unless strictly
-    definite."""
-    size = bound(A)
-    shift = 0.0 if strict else ROUND_OFF * size
+    """Definiteness, strict or to round-off."""
+    holds = is_definite(sign * A) if strict else is_semidefinite(sign * A)
     statement = f"{label} is {'positive' if sign > 0 else 'negative'} "
     statement += "definite" if strict else "semidefinite"
-    try:
-        Factorization(sp.csr_matrix(sign * A + shift * sp.identity(A.shape[0])), "spd").destroy()
-        failed = 0.0
-    except SingularSystemError:
-        failed = 1.0
-    return judged("P4", statement, failed * max(shift / size, 1.0), 0.0 if strict else ROUND_OFF)
+    return judged("P4", statement, 0.0 if holds else 1.0, 0.0 if strict else ROUND_OFF)

@@ -6,8 +6,9 @@ import numpy as np
 
 from assembly.errors import ConvergenceError
 from assembly.magnitudes import EQUAL
-from modal.critical.refinement import ROUND_OFF, Critical, Freeze, refined
+from modal.critical.refinement import Critical, Freeze, refined
 from modal.eigen.solve import solve
+from modal.eigen.tolerances import GROUP
 from modal.tracking.tracking import track
 from modal.types import Array, Complex, Mask
 
@@ -107,9 +108,9 @@ def _distinct(found: list[Critical]) -> list[Critical]:
         same = [
             other
             for other in out
-            if abs(other.speed - one.speed) <= ROUND_OFF * one.speed
-            and abs(other.eigenvalue - one.eigenvalue) <= ROUND_OFF * abs(one.eigenvalue)
-            and abs(other.shape.conj() @ one.shape) > 1.0 - 1e-6
+            if abs(other.speed - one.speed) <= GROUP * one.speed
+            and abs(other.eigenvalue - one.eigenvalue) <= GROUP * abs(one.eigenvalue)
+            and abs(other.shape.conj() @ one.shape) > 1.0 - GROUP
         ]
         if not same:
             out.append(one)

@@ -13,7 +13,8 @@ from assembly.errors import AccuracyError, InputError
 from assembly.system.frozen import FrozenSystem
 from modal.critical.campbell_crossings import campbell_crossings
 from modal.critical.refinement import Critical, Freeze, refined
-from modal.critical.synchronous import synchronous_pencil
+from modal.critical.synchronous import synchronous_speeds
+from modal.eigen.tolerances import GROUP
 from modal.tracking.whirl import Whirl, direction
 from modal.types import Array, Complex
 
@@ -41,8 +42,8 @@ class CriticalSpeeds:
         "forward", "backward", "planar" or "none", where the places of the degrees of freedom are
         known.
     complete : bool
-        Whether a count confirmed that none is missing below the last one, or in the whole range
-        where fewer than k were found.
+        Whether none is known to be missing below the last one, or in the whole range where fewer
+        than k were found: by a count, or as the eigenvalues of one eigenproblem.
     method : str
         "eigenproblem": one Hermitian eigenproblem in the speed. "Campbell": crossings of followed
         modes with the line Im λ = Ω.
@@ -135,7 +136,7 @@ def critical_speeds(
     Notes
     -----
     Without damping, and with matrices that are polynomials of the speed, λ = iΩ is the Hermitian
-    eigenproblem (K − Ω²(M − i𝒢 − K₂)) q = 0, and Sylvester's law of inertia counts its eigenvalues.
+    eigenproblem (K − Ω²(M − i𝒢 − K₂)) q = 0, of which LAPACK finds all eigenvalues.
     Otherwise the modes are followed over the speed, every crossing is refined by Newton, and the
     crossings are counted against the modes below the line at both ends. See docs/theory.md,
     "Critical speeds".
@@ -209,22 +210,14 @@ def _by_eigenproblem(
 ) -> tuple[list[Critical], bool, str] | None:
     """The critical speeds of an undamped rotor, or None where they are no such eigenproblem."""
     speeds = tuple(low + part * (high - low) for part in (0.0, 0.37, 1.0, 0.71))
-    pencil = synchronous_pencil(tuple(freeze(w) for w in speeds), speeds)
-    if pencil is None:
+    every = synchronous_speeds(tuple(freeze(w) for w in speeds), speeds)
+    if every is None:
         return None
-    every, _ = pencil.speeds()
     inside = every[(every >= low) & (every <= high)][:k]
     found = [refined(freeze, float(w), 1j * float(w), seed) for seed, w in enumerate(inside)]
-    end = high if len(inside) < k else 0.5 * (inside[-1] + _next(every, float(inside[-1]), high))
-    start = low if low > 0.0 else 0.0
-    counted = pencil.below(end) - (pencil.below(start) if start > 0.0 else 0)
-    expected = int(((every >= low) & (every < end)).sum())
-    return found, counted == expected and expected >= len(found), "eigenproblem"
-
-
-def _next(every: Array, last: float, high: float) -> float:
-    later = every[every > last * (1.0 + ACCURACY)]
-    return float(later[0]) if later.size else high
+    # Complete: each of LAPACK's eigenvalues was refined to itself.
+    own = [abs(one.speed - w) <= GROUP * w for one, w in zip(found, inside, strict=True)]
+    return found, all(own), "eigenproblem"
 
 
 def _whirl(freeze: Freeze, one: Critical, axis: ArrayLike) -> str:

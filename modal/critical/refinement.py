@@ -15,15 +15,13 @@ import scipy.sparse.linalg as spla
 
 from assembly.errors import ConvergenceError, FrozenMotionError
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.tolerances import EPS, GROUP, ZERO
 from modal.types import Complex
 
 Freeze = Callable[[float], FrozenSystem]
 
 STEPS = 30  # of Newton, and of the iteration for one eigenvalue
-SETTLED = 1e-13  # relative change of the speed
-ROUND_OFF = 1e-7  # relative change below which steps that no longer shrink are round-off
 STENCIL = 1e-4  # of the speed: distance of the differences for the matrices' slopes
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -58,12 +56,10 @@ def refined(freeze: Freeze, speed: float, eigenvalue: complex, seed: int = 0) ->
     last = np.inf
     for _ in range(STEPS):
         system = freeze(speed)
-        pair = _converged(system, pair)
+        pair, error = _converged(system, pair)
         slope = _slope(freeze, system, speed, pair)
         step = (pair.eigenvalue.imag - speed) / (1.0 - slope.imag)
-        if abs(step) <= SETTLED * speed or (abs(step) <= ROUND_OFF * speed and abs(step) >= last):
-            pair, error = _sharpened(system, pair)
-            step = (pair.eigenvalue.imag - speed) / (1.0 - slope.imag)
+        if abs(step) <= ZERO * speed or (abs(step) <= GROUP * speed and abs(step) >= last):
             return Critical(
                 speed + step,
                 error / abs(1.0 - slope.imag),
@@ -85,8 +81,12 @@ def _polynomial(system: FrozenSystem, lam: complex) -> tuple[sp.csc_matrix, sp.c
     return sp.csc_matrix(lam**2 * M + lam * C + K), sp.csc_matrix(2.0 * lam * M + C)
 
 
-def _converged(system: FrozenSystem, pair: _Pair) -> _Pair:
-    """The eigenpair by two-sided Rayleigh iteration."""
+def _converged(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:
+    """The eigenpair by two-sided Rayleigh iteration, and a bound on the error of λ.
+
+    Residuals are summed in extended precision: the stiffness of fine meshes cancels in double
+    precision. The bound is the last change of λ and the round-off of the residual, entry by entry.
+    """
     lam, x, y = pair.eigenvalue, pair.right, pair.left
     best = np.inf
     for _ in range(STEPS):
@@ -94,14 +94,14 @@ def _converged(system: FrozenSystem, pair: _Pair) -> _Pair:
         factor = spla.splu(_regular(Q))
         x, y = factor.solve(dQ @ x), factor.solve(dQ.conj().T @ y, trans="H")
         x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
-        step = (y.conj() @ (Q @ x)) / (y.conj() @ (dQ @ x))
+        step, round_off = _extended_step(system, lam, x, y)
         lam = lam - step
         if abs(step) <= 4.0 * EPS * abs(lam) or (
-            abs(step) <= ROUND_OFF * abs(lam) and abs(step) >= best
+            abs(step) <= GROUP * abs(lam) and abs(step) >= best
         ):
             break
         best = abs(step)
-    return _Pair(complex(lam), x, y)
+    return _Pair(complex(lam), x, y), abs(step) + round_off
 
 
 def _regular(Q: sp.csc_matrix) -> sp.csc_matrix:
@@ -127,24 +127,6 @@ def _beside(
         return freeze(speed + distance), distance
     except FrozenMotionError:
         return system, 0.0
-
-
-def _sharpened(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:
-    """The pair with λ from residuals in extended precision, and a bound on the error of λ.
-
-    The stiffness of fine meshes cancels in double precision. The bound is the last change of λ,
-    with new vectors, and the round-off of the residual, entry by entry.
-    """
-    steps = []
-    for _ in range(2):
-        Q, dQ = _polynomial(system, pair.eigenvalue)
-        factor = spla.splu(_regular(Q))
-        x, y = factor.solve(dQ @ pair.right), factor.solve(dQ.conj().T @ pair.left, trans="H")
-        x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
-        step, round_off = _extended_step(system, pair.eigenvalue, x, y)
-        steps.append(abs(step))
-        pair = _Pair(pair.eigenvalue - step, x, y)
-    return pair, float(steps[-1] + round_off)
 
 
 def _extended_step(

@@ -9,80 +9,43 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import StorageError
+from modal.data.folder import storage_faults, write_whole
 from modal.data.integrity import DIGEST
 
-PARTIAL = ".partial"  # ends the name of a file that is being written
-BLOCK = 1 << 20  # bytes that are read at once for the digest
 
-
-def save(path: Path, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
+def save(
+    path: Path, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], kept: str = ""
+) -> None:
     """Write arrays and settings in one go: a reader sees the old file or the new one, never half.
 
-    Raises StorageError; nothing is then left of the new one.
+    Raises StorageError, which says what is `kept`; nothing is then left of the new one.
     """
-    partial = path.with_name(path.name + PARTIAL)
-    text = np.array(json.dumps(dict(settings), sort_keys=True))
-    try:
-        with open(partial, "wb") as file:
-            stream = _Stream(file)
-            np.savez(cast(BinaryIO, stream), settings=text, **arrays)
-            stream.write(stream.digest.digest())
-            if stream.fault is not None:
-                raise stream.fault
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as fault:
-        raise StorageError(f"checkpoint {path}: cannot be written: {fault.strerror}") from fault
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-class _Stream:
-    """A file for `zipfile`, which does not survive a write that fails: it keeps the first fault,
-    and the digest of what was written."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.fault: OSError | None = None
-        self.digest = hashlib.blake2b(digest_size=DIGEST)
-
-    def write(self, data: Any) -> int:
-        if self.fault is None:
-            try:
-                self._file.write(data)
-            except OSError as fault:
-                self.fault = fault
-        self.digest.update(data)
-        return memoryview(data).nbytes
-
-    def read(self, size: int = -1) -> bytes:
-        """What tells numpy that this is a file."""
-        raise io.UnsupportedOperation("read")
-
-    def flush(self) -> None:
-        pass
+    content = io.BytesIO()  # an archive on disk does not survive a write that fails
+    np.savez(content, settings=np.array(json.dumps(dict(settings), sort_keys=True)), **arrays)
+    with storage_faults(f"checkpoint {path}", kept):
+        write_whole(path, content.getbuffer(), _digest(content.getbuffer()))
 
 
 def load(path: Path, settings: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Read what `save` wrote; StorageError when it is damaged or belongs to other settings."""
     try:
-        _check_digest(path)
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        content = memoryview(path.read_bytes())
     except OSError as fault:
-        own = isinstance(fault, StorageError)
-        reason = str(fault) if own else f"checkpoint {path}: cannot be read: {fault.strerror}"
-        raise StorageError(reason) from None
+        raise StorageError(f"checkpoint {path}: cannot be read: {fault.strerror}") from None
+    if content[-DIGEST:] != _digest(content[:-DIGEST]):
+        raise StorageError(
+            f"checkpoint {path}: cannot be read: it is damaged, cut off, or of an earlier version"
+        )
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
     stored = json.loads(str(arrays.pop("settings")))
     for key, value in settings.items():
         if stored.get(key) != value:
@@ -92,17 +55,5 @@ def load(path: Path, settings: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _check_digest(path: Path) -> None:
-    """Raises StorageError unless the file ends with the digest of what precedes."""
-    total = hashlib.blake2b(digest_size=DIGEST)
-    with open(path, "rb") as file:
-        left = os.fstat(file.fileno()).st_size - DIGEST
-        while left > 0:
-            block = file.read(min(left, BLOCK))
-            total.update(block)
-            left -= len(block) or left
-        if file.read() != total.digest():
-            raise StorageError(
-                f"checkpoint {path}: cannot be read: it is damaged, cut off, or of an earlier "
-                "version"
-            )
+def _digest(content: memoryview) -> bytes:
+    return hashlib.blake2b(content, digest_size=DIGEST).digest()

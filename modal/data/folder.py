@@ -7,11 +7,12 @@ process, or of another host, stays.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,6 +34,30 @@ def replacing(path: Path) -> Iterator[Path]:
         made.replace(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_whole(path: Path, *parts: bytes | memoryview) -> None:
+    """Write a file in one go: it appears complete or not at all. Raises OSError."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        for part in parts:
+            file.write(part)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def storage_faults(path: Path | str | None, kept: str | Callable[[], str] = "") -> Iterator[None]:
+    """Raise errors of the operating system as one StorageError, which says what is kept."""
+    try:
+        yield
+    except OSError as fault:
+        if isinstance(fault, StorageError):
+            raise
+        is_full = fault.errno in (errno.ENOSPC, errno.EDQUOT)
+        reason = "the disk is full" if is_full else fault.strerror or str(fault)
+        words = kept() if callable(kept) else kept
+        after = f"; {words}" if words else ""
+        raise StorageError(f"{path}: could not be written: {reason}{after}") from None
 
 
 def remove_stale(path: Path) -> None:

@@ -23,12 +23,14 @@ def grows(eigenvalues: Complex, error: Array) -> Mask:
 
 def growing(tracks: Dataset) -> DataArray:
     """Whether each elastic mode of tracks grows, at each value; of those whose error is not stored,
-    by more than round-off.
+    by more than round-off. None does of tracks without eigenvalues.
     """
+    if "eigenvalue" not in tracks:
+        return tracks["frequency"] < 0.0
     eigenvalue = tracks["eigenvalue"]
-    error = 0.0 * eigenvalue.real.fillna(0.0)
+    error = 0.0 * eigenvalue.real
     if {"backward_error", "condition_number"} <= set(tracks):
-        relative = tracks["backward_error"] * tracks["condition_number"]
-        error = (abs(eigenvalue) * relative).fillna(0.0)
-    mask = eigenvalue.copy(data=grows(eigenvalue.values, error.transpose(*eigenvalue.dims).values))
+        error = abs(eigenvalue) * tracks["backward_error"] * tracks["condition_number"]
+    error = error.fillna(0.0).transpose(*eigenvalue.dims)
+    mask = eigenvalue.copy(data=grows(eigenvalue.values, error.values))
     return mask & (tracks["kind"] == "elastic") if "kind" in tracks else mask

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
@@ -19,18 +19,16 @@ def hidden(progress: bool | None) -> bool:
 
 
 def shown(
-    items: Iterable[Item], what: str, unit: str, progress: bool | None, total: int | None = None
+    items: Iterable[Item],
+    what: str,
+    unit: str,
+    progress: bool | None,
+    total: int | None = None,
+    first: int = 0,
 ) -> Iterable[Item]:
-    """The items, with a bar that counts them."""
-    bar: Iterable[Item] = tqdm(
-        items,
-        desc=what,
-        unit=unit,
-        total=total,
-        file=sys.stderr,
-        disable=hidden(progress),
-        leave=False,
-    )
+    """The items, with a bar that counts them from `first` on."""
+    options: Any = dict(desc=what, unit=unit, total=total, initial=first)
+    bar: Iterable[Item] = _bar(progress, iterable=items, **options)
     return bar
 
 
@@ -39,7 +37,7 @@ def counted(
     function: Callable[[float], Result], what: str, unit: str, progress: bool | None
 ) -> Iterator[Callable[[float], Result]]:
     """The function, with a bar that counts its calls, of a number not known in advance."""
-    with tqdm(desc=what, unit=unit, file=sys.stderr, disable=hidden(progress), leave=False) as bar:
+    with _bar(progress, desc=what, unit=unit) as bar:
 
         def call(t: float) -> Result:
             result = function(t)
@@ -49,15 +47,13 @@ def counted(
         yield call
 
 
-@contextmanager
-def phase(what: str, progress: bool | None) -> Iterator[None]:
+def phase(what: str, progress: bool | None) -> AbstractContextManager[Any]:
     """The name of a phase that has no steps to count."""
-    with tqdm(
-        desc=what,
-        total=1,
-        file=sys.stderr,
-        disable=hidden(progress),
-        leave=False,
-        bar_format="{desc} … {elapsed}",
-    ):
-        yield
+    bar: AbstractContextManager[Any] = _bar(
+        progress, desc=what, total=1, bar_format="{desc} … {elapsed}"
+    )
+    return bar
+
+
+def _bar(progress: bool | None, **options: Any) -> Any:
+    return tqdm(file=sys.stderr, disable=hidden(progress), leave=False, **options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +12,7 @@ import xarray as xr
 from assembly.arguments import check_kind
 from assembly.errors import StorageError
 from modal.data.datasets import in_words
-from modal.data.folder import replacing
+from modal.data.folder import write_whole
 from modal.data.integrity import CHECKSUMS
 from modal.data.results import as_results
 
@@ -70,10 +69,7 @@ def write_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = True)
         raise StorageError(f"{target}: could not be written: No such file or directory")
     try:
         content = _netcdf(dataset)
-        with replacing(target) as temporary, temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_whole(target, content)
     except (OSError, ValueError, TypeError, RuntimeError) as fault:
         raise StorageError(f"{target}: could not be written: {_line(fault)}") from fault
     return target

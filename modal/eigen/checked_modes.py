@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from assembly.system.null_chain import NullChain
-from modal.eigen.inverse_iteration import doubles_resolved, refined
+from modal.eigen.inverse_iteration import refined
 from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.spectrum import overdamped, sizes
-from modal.eigen.structure import left_vectors, restore_axis
-from modal.eigen.tolerances import ROUND_OFF
+from modal.eigen.structure import left_vectors, paired, restore_axis
+from modal.eigen.tolerances import EPS, ROUND_OFF, SMALL, SURE
 from modal.types import Array, Complex, Mask
 
 
@@ -25,7 +25,9 @@ from modal.types import Array, Complex, Mask
 class ModeProblem:
     """The eigenproblem of one frozen system and the options of its solution.
 
-    rigid (n, m): the rigid motions of the system."""
+    rigid (n, m): the rigid motions of the system. growth_only: only eigenpairs whose growth rate
+    may have either sign are to be accurate.
+    """
 
     rigid: Array
     quadratic: Quadratic
@@ -35,6 +37,7 @@ class ModeProblem:
     tolerance: float
     target: complex = 0.0
     certify: bool = False
+    growth_only: bool = False
 
 
 def checked_modes(
@@ -50,14 +53,21 @@ def checked_modes(
     quadratic = problem.quadratic
     found = _unit_mass(quadratic, in_order(problem, found), problem.k)
     shapes = found.right
-    found = doubles_resolved(quadratic, found, problem.k)
-    found = refined(quadratic, found, problem.k)
+    index = np.arange(min(problem.k, len(found.eigenvalues)))
+    if problem.growth_only:
+        lam, Y = found.eigenvalues, found.right if found.left is None else found.left
+        bound = growth_bounds(quadratic, lam, found.right, Y)
+        index = np.flatnonzero(decisive(quadratic, lam, bound))
+    found = refined(quadratic, found, index)
     found = in_order(problem, restore_axis(quadratic, found))
     if not np.array_equal(found.right, shapes):
         found = _unit_mass(quadratic, found, problem.k)
     chosen = found.take(np.arange(min(problem.k, len(found.eigenvalues))))
     lam, X = chosen.eigenvalues, chosen.right
-    Y = left_vectors(quadratic, chosen, adjoint)
+    if problem.growth_only:
+        Y = paired(quadratic, chosen, X if chosen.left is None else chosen.left)
+    else:
+        Y = left_vectors(quadratic, chosen, adjoint)
     backward_error = quadratic.backward_error(lam, X)
     if not np.all(backward_error <= problem.tolerance):
         j = int(np.argmax(np.where(np.isnan(backward_error), np.inf, backward_error)))
@@ -80,6 +90,35 @@ def checked_modes(
         certified=certified,
         target=problem.target,
     )
+
+
+def growth_bounds(quadratic: Quadratic, lam: Complex, X: Complex, Y: Complex) -> Array:
+    """First-order error bounds (k,), rad/s, from the larger of both backward errors, ε at least."""
+    right = quadratic.backward_error(lam, X)
+    left = quadratic.transposed.backward_error(lam, Y.conj())
+    backward = np.maximum(np.maximum(right, left), EPS)
+    with np.errstate(invalid="ignore"):
+        bound = condition_numbers(quadratic, lam, X, Y) * np.abs(lam) * backward
+    return np.asarray(np.nan_to_num(bound, nan=np.inf))
+
+
+def alone_on_axis(quadratic: Quadratic, lam: Complex, bound: Array) -> Mask:
+    """Eigenvalues (k,) of a spectrum symmetric to the imaginary axis that lie on it.
+
+    An eigenvalue off the axis has a mirror image as far on the other side. One whose disc reaches
+    the axis, with no other disc within three times its radius, is its own image.
+    """
+    apart = np.abs(lam[:, None] - lam) - bound
+    np.fill_diagonal(apart, np.inf)
+    alone = (apart.min(axis=1) > 3.0 * bound) & (lam.imag > 3.0 * bound)
+    return np.asarray(quadratic.reversible & alone & (np.abs(lam.real) <= bound))
+
+
+def decisive(quadratic: Quadratic, lam: Complex, bound: Array) -> Mask:
+    """Eigenpairs (k,) whose refinement can decide on stability: none beside one that grows."""
+    unsure = np.abs(lam.real) <= SURE * bound
+    affordable = quadratic.n <= SMALL and not np.any(lam.real > SURE * bound)
+    return np.asarray(affordable & unsure & ~alone_on_axis(quadratic, lam, bound))
 
 
 def in_order(problem: ModeProblem, pairs: Pairs) -> Pairs:
@@ -135,6 +174,21 @@ def normalizing_phase(X: Complex) -> Complex:
     """Phases (k,) that make the largest entry of every column real and positive."""
     peak = np.take_along_axis(X, np.abs(X).argmax(axis=0)[None], 0)[0]
     return np.asarray(np.abs(peak) / peak)
+
+
+def restored(quadratic: Quadratic, modes: Modes) -> Modes:
+    """Modes of q/d, d = `quadratic.scaling`, in the units of q, with their errors there."""
+    d = quadratic.scaling[:, None]
+    lam, X, Y = modes.eigenvalues, d * modes.right, d * modes.left
+    phase = normalizing_phase(X)
+    X, Y = X * phase, Y * phase
+    return replace(
+        modes,
+        right=X,
+        left=Y,
+        backward_error=quadratic.backward_error(lam, X),
+        condition_number=condition_numbers(quadratic, lam, X, Y),
+    )
 
 
 def _kind(problem: ModeProblem, lam: Complex, X: Complex) -> NDArray[np.str_]:

@@ -20,11 +20,8 @@ from assembly.linalg.factorization import Factorization, Structure
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.null_chain import MOTION_TOLERANCE, NullChain
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.tolerances import ROUND_OFF
+from modal.eigen.tolerances import BLOCK, ROUND_OFF, ZERO
 from modal.types import Array, Complex
-
-NULL_SHIFT = 1e-10  # of ‖K‖/‖M‖
-NULL_BLOCK = 16
 
 
 class Projector:
@@ -154,9 +151,9 @@ def with_null_space(system: FrozenSystem) -> FrozenSystem | None:
     """
     quadratic = Quadratic(system)
     K, M, n = quadratic.K, quadratic.M, quadratic.n
-    shifted = sp.csr_matrix(K + NULL_SHIFT * quadratic.frequency_scale**2 * M)
+    shifted = sp.csr_matrix(K + ZERO * quadratic.frequency_scale**2 * M)
     structure: Structure = "symmetric" if quadratic.symmetric_stiffness else "general"
-    random, width = np.random.default_rng(0), min(n, NULL_BLOCK)
+    random, width = np.random.default_rng(0), min(n, BLOCK)
     with Factorization(shifted, structure) as factor:
         while True:
             V = random.standard_normal((n, width))

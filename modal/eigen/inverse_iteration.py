@@ -22,30 +22,26 @@ from assembly.errors import SingularSystemError
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.solvers.shift_invert import ShiftInvert
-from modal.eigen.spectrum import rotated, separated, unevenness
-from modal.eigen.tolerances import EPS, GROUP, HALF, SMALL, ZERO
-from modal.types import Array, Complex
-
-ROUNDS = 4  # factors for one group
-INDEPENDENT = 1e-3  # what may be left of the least singular value of a group's unit vectors
+from modal.eigen.spectrum import separated
+from modal.eigen.tolerances import ATTEMPTS, EPS, HALF, SMALL, WEAK, ZERO
+from modal.types import Array, Complex, Index
 
 Group = tuple[int, ...]
 
 
-def refined(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
-    """The same pairs; those of the first `count` above ZERO are iterated where that helps.
+def refined(quadratic: Quadratic, pairs: Pairs, index: Index) -> Pairs:
+    """The same pairs; those numbered `index` above ZERO are iterated where that helps.
 
     A method that stops at a larger backward error has its own goal, `pairs.accuracy`.
     Groups that meet are iterated again as one, from where they came, so no eigenpair takes the
     place of another.
     """
-    first = np.arange(min(count, len(pairs.eigenvalues)))
     goal = max(ZERO, 2.0 * pairs.accuracy)
-    poor = np.flatnonzero(~(_error(quadratic, pairs.take(first)) <= goal))
+    poor = index[~(_error(quadratic, pairs.take(index)) <= goal)] if len(index) else index
     if poor.size == 0:
         return pairs
     values, better, groups = pairs.eigenvalues, dict[Group, Pairs](), list[Group]()
-    for _ in range(ROUNDS):
+    for _ in range(ATTEMPTS):
         met = [g for g in _joined(groups, clusters(values)) if np.isin(poor, g).any()]
         if met == groups:
             return _with(pairs, [better[g] for g in groups], groups)
@@ -54,25 +50,6 @@ def refined(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
             if g not in better:
                 better[g] = _better(quadratic, pairs.take(np.array(g)))
             values[list(g)] = better[g].eigenvalues
-    return pairs
-
-
-def doubles_resolved(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
-    """The same pairs; of the first `count`, those r ± iδ that are double real ones as two.
-
-    LAPACK returns a semisimple double real eigenvalue as such a pair, with δ at the round-off of
-    its own problem (modal/eigen/spectrum.py). The pair is replaced by two real
-    eigenvalues when real vectors, as they are or after iteration, solve the quadratic to round-off.
-    """
-    lam = pairs.eigenvalues[:count]
-    near = np.flatnonzero((lam.imag > 0.0) & (lam.imag <= HALF * np.abs(lam)))
-    near = near[unevenness(rotated(pairs.right[:, near])) <= 1.0 / GROUP]
-    for j in near[::-1]:
-        two = pairs.take(np.array([j])).doubled(np.array([0]))
-        if not np.all(_error(quadratic, two) <= ZERO):
-            two = _better(quadratic, two)
-        if np.all(_error(quadratic, two) <= ZERO):
-            pairs = _with(pairs.doubled(np.array([j])), [two], [(int(j), int(j) + 1)])
     return pairs
 
 
@@ -196,14 +173,14 @@ def _better(quadratic: Quadratic, group: Pairs) -> Pairs:
     Each round starts from the eigenvalues of the one before: the error is squared.
     """
     error = _error(quadratic, group).max()
-    for _ in range(ROUNDS):
+    for _ in range(ATTEMPTS):
         if error <= ZERO:
             break
         found = iterated(quadratic, group)
         if found is None:
             break
         after = _error(quadratic, found).max()
-        kept = la.svdvals(found.right)[-1] >= INDEPENDENT * la.svdvals(_unit(group.right))[-1]
+        kept = la.svdvals(found.right)[-1] >= WEAK * la.svdvals(_unit(group.right))[-1]
         if after >= error or not kept:
             break
         group, error = found, after

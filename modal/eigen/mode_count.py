@@ -22,12 +22,11 @@ from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import real_form
 from modal.eigen.solvers.stiffness import factorize
 from modal.eigen.spectrum import overdamped
+from modal.eigen.tolerances import ATTEMPTS, COARSE
 from modal.eigen.winding import Circle, conjugated, missing_inside
 from modal.types import Array
 
-ATTEMPTS = 8
 STEP = 1e-2  # how far above the last wanted distance the count is taken, at most, relative
-GAP = 1e-4  # and at least, if that is to be had
 MOVES = (1.0, 0.6, 1.4)  # of that step, for a radius that an eigenvalue turns out to be on
 
 Count = Callable[[Circle, Pairs], int]
@@ -146,7 +145,7 @@ def _counted(
     beyond = distance[min(k, len(distance)) - 1 :]
     if loose:
         beyond = np.sort(np.append(beyond, max(abs(target), beyond[0])))
-    inner, step = _gap(beyond, GAP * abs(target))
+    inner, step = _gap(beyond, COARSE * abs(target))
     for move in MOVES:
         circle = Circle(target, inner + move * step)
         try:
@@ -161,6 +160,6 @@ def _gap(distance: Array, least: float) -> tuple[float, float]:
     """The first of these distances with a gap above it, and a step into the gap."""
     for here, above in pairwise(distance):
         size = max(here, least)
-        if above - here > 2.0 * GAP * size:
+        if above - here > 2.0 * COARSE * size:
             return float(here), float(min(0.5 * (above - here), STEP * size))
     return float(distance[-1]), float(STEP * max(distance[-1], least))

@@ -18,9 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.linalg.combination import Combination
+from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.mirror_parts import parts_of
-from modal.eigen.tolerances import ZERO
+from modal.eigen.tolerances import HALF, ZERO
 from modal.types import Array, Complex, Mask
 
 
@@ -141,6 +142,14 @@ class Quadratic:
         diagonal = stiffness / max(k, np.finfo(float).tiny) + mass / m
         return np.asarray(1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)))
 
+    @property
+    def has_mixed_units(self) -> bool:
+        """Whether half of the digits are lost in the units that the degrees of freedom have.
+
+        Normwise methods resolve only the stiffest degrees of freedom of such a system.
+        """
+        return bool(self.scaling.max() > 1.0 / np.sqrt(HALF) * self.scaling.min())
+
     @cached_property
     def scaled(self) -> Quadratic:
         """The quadratic in the degrees of freedom q/d, d = `scaling`; its eigenvalues are equal."""
@@ -230,6 +239,19 @@ def diagonally_scaled(A: sp.csr_matrix, d: Array) -> sp.csr_matrix:
     entries = A.tocoo()
     values = entries.data * (d[entries.row] * d[entries.col])
     return sp.csr_matrix((values, (entries.row, entries.col)), shape=A.shape)
+
+
+def in_units(system: FrozenSystem, d: Array) -> FrozenSystem:
+    """The system in the degrees of freedom q/d; its operators stay symmetric or skew."""
+    parts: dict[str, Any] = {
+        name: Combination.of(
+            system.n,
+            [weight for weight, _ in system.parts[name].terms],
+            [diagonally_scaled(A.tocsr(), d) for _, A in system.parts[name].terms],
+        )
+        for name in PARTS
+    }
+    return FrozenSystem(**parts, rigid=system.rigid / d[:, None], parameters=system.parameters)
 
 
 def times(A: sp.csr_matrix, X: Complex) -> Complex:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,12 +20,12 @@ from assembly.magnitudes import check_count
 from assembly.optional import installed
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import NullChain, null_fields
-from modal.eigen.checked_modes import ModeProblem, checked_modes
+from modal.eigen.checked_modes import ModeProblem, checked_modes, restored
 from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
 from modal.eigen.prescribed import prescribed_modes
-from modal.eigen.quadratic import Quadratic
+from modal.eigen.quadratic import Quadratic, in_units
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.krylov import Engine
@@ -36,7 +36,6 @@ from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
 from modal.eigen.solvers.window import Window
 from modal.eigen.spectrum import overdamped
 from modal.eigen.tolerances import GROUP, SMALL
-from modal.eigen.unit_scaling import scaled_system
 from modal.types import Array
 
 Backend = Literal["slepc", "scipy", "dense"]
@@ -137,17 +136,33 @@ def solve(
     check_count(seed, "seed", 0)
     check_choice(backend, ("slepc", "scipy", "dense"), "backend")
     check_between(backward_error, "backward_error", 0.0, np.inf)
-    point = as_target(target)
+    options = dict(k=k, backend=backend, tolerance=backward_error, certify=certify)
+    return _modes(system, deflation, seed, target=as_target(target), **options)
+
+
+def all_modes(system: FrozenSystem) -> Modes:
+    """All modes by LAPACK, whatever their backward errors.
+
+    Of a small system those are refined whose growth rate may have either sign.
+    """
+    options = dict(k=2 * system.n, backend="dense", tolerance=np.inf, growth_only=True)
+    return _modes(system, "auto", 0, **options)
+
+
+def _modes(
+    system: FrozenSystem, deflation: Literal["auto"] | NullChain | None, seed: int, **options: Any
+) -> Modes:
+    """The modes of a system; options: of `ModeProblem`."""
 
     def run(frozen: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
         chain = _chain(frozen, deflation)
         free = frozen.rigid if rigid is None else rigid
-        problem = ModeProblem(free, quadratic, chain, k, backend, backward_error, point, certify)
-        if backend == "dense" or _is_small(problem):
+        problem = ModeProblem(free, quadratic, chain, **options)
+        if problem.backend == "dense" or _is_small(problem):
             return _dense(problem)
         # The block method's modes of an undamped system at rest are real, in clusters too.
         at_rest = quadratic.conservative and quadratic.C.nnz == 0
-        if point == 0.0 and backend == "slepc" and (at_rest or frozen.n > BLOCK):
+        if problem.target == 0.0 and problem.backend == "slepc" and (at_rest or frozen.n > BLOCK):
             modes = _block(problem, seed)
             if modes is not None:
                 return modes
@@ -163,20 +178,22 @@ def solve(
         raise InputError("M: is zero; a mode needs mass")
     if isinstance(deflation, NullChain):
         return run(system, quadratic)
-    original = system
-    scaled = scaled_system(system, quadratic)
-    if scaled is not None:
-        system, quadratic = scaled.system, Quadratic(scaled.system)
+    frozen, solved = system, quadratic
+    scaled = quadratic.has_mixed_units
+    if scaled:
+        frozen = in_units(system, quadratic.scaling)
+        solved = Quadratic(frozen)
     try:
-        if deflation == "auto":
-            modes = _with_found_null_space(system, quadratic, run)
-        else:
-            modes = run(system, quadratic)
+        modes = (
+            _with_found_null_space(frozen, solved, run)
+            if deflation == "auto"
+            else run(frozen, solved)
+        )
     except ConvergenceError as stopped:
-        if scaled is not None and isinstance(stopped.partial, Modes):
-            raise ConvergenceError(str(stopped), scaled.restored(stopped.partial)) from None
+        if scaled and isinstance(stopped.partial, Modes):
+            raise ConvergenceError(str(stopped), restored(quadratic, stopped.partial)) from None
         raise
-    return _with_prescribed(original, modes if scaled is None else scaled.restored(modes))
+    return _with_prescribed(system, restored(quadratic, modes) if scaled else modes)
 
 
 def engine_of(backend: str) -> tuple[Engine, str]:

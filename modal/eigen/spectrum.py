@@ -25,7 +25,6 @@ from modal.eigen.tolerances import GROUP, HALF, ROUND_OFF
 from modal.types import Array, Complex, Mask
 
 AXIAL = 0.2  # |Im λ|/|λ| of an overdamped mode, at most
-TIE = 1e-9  # relative difference of sizes that does not order modes
 
 
 def overdamped(eigenvalues: Complex) -> Mask:
@@ -42,24 +41,13 @@ def sizes(eigenvalues: Complex, stiffness: Array, mass: Array) -> Array:
 
 
 def levels(values: Array) -> Array:
-    """Places of values (k,) in ascending order, those equal to TIE the same."""
+    """Places of values (k,) in ascending order, those equal to half of the digits the same."""
     order = np.argsort(values, kind="stable")
     with np.errstate(invalid="ignore"):
-        steps = np.diff(values[order]) > TIE * values[order][1:]
+        steps = np.diff(values[order]) > HALF * values[order][1:]
     level = np.empty(len(order), dtype=int)
     level[order] = np.concatenate([[0], np.cumsum(steps)])[: len(order)]
     return level
-
-
-def rotated(x: NDArray[np.inexact[Any]]) -> Complex:
-    """Vectors (..., n, k) whose real and imaginary parts are orthogonal, the real one longer."""
-    return np.asarray(x * np.exp(-0.5j * np.angle((x**2).sum(axis=-2, keepdims=True))))
-
-
-def unevenness(x: Complex) -> Array:
-    """‖a‖/‖b‖ (..., k) of vectors a + ib from `rotated`."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.linalg.norm(x.real, axis=-2) / np.linalg.norm(x.imag, axis=-2))
 
 
 def separated(
@@ -93,8 +81,9 @@ def separated(
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = np.linalg.norm(X, axis=-2) * np.linalg.norm(Y, axis=-2)
         condition = condition / np.abs((Y.conj() * X).sum(axis=-2))
+        uneven = np.linalg.norm(X.real, axis=-2) / np.linalg.norm(X.imag, axis=-2)
     allowed = ROUND_OFF * condition * np.asarray(size)[..., None]
-    uneven = np.minimum(unevenness(X), 2.0 / GROUP)
+    uneven = np.minimum(uneven, 2.0 / GROUP)
     first = near & (uneven <= 1.0 / GROUP) & (lam.imag * uneven <= allowed)
     second = np.roll(first, 1, axis=-1)
     lam = np.where(first | second, lam.real, lam)

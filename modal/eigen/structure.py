@@ -13,11 +13,8 @@ from assembly.errors import AccuracyError
 from modal.eigen.inverse_iteration import left_of
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
-from modal.eigen.tolerances import EPS, GROUP, LEFT, SMALL, ZERO
+from modal.eigen.tolerances import COARSE, EPS, GROUP, HALF, LEFT, SMALL, ZERO
 from modal.types import Array, Complex, Mask
-
-SAME = 1e-4  # relative distance up to which two sides' eigenvalues can be one and the same
-LEFT_TOLERANCE = 1e-9  # backward error of a left vector, with its own eigenvalue
 
 
 def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
@@ -87,7 +84,7 @@ def left_vectors(
     if poor.size:
         left = left_of(quadratic, chosen, left, poor.tolist())
         error = _left_error(quadratic, chosen, left)
-    if not np.all(error <= LEFT_TOLERANCE):
+    if not np.all(error <= HALF):
         worst = np.where(np.isnan(error), np.inf, error).max()
         raise AccuracyError(f"a left vector has backward error {worst:.1e}")
     return paired(quadratic, chosen, left)
@@ -99,7 +96,7 @@ def _transposed(chosen: Pairs, adjoint: Callable[[], Pairs]) -> Complex:
     left = np.full(chosen.right.shape, np.nan, dtype=complex)
     distance = np.abs(chosen.eigenvalues[:, None] - opposite.eigenvalues[None, :])
     rows, columns = linear_sum_assignment(distance / (np.abs(chosen.eigenvalues)[:, None] + 1e-300))
-    same = distance[rows, columns] <= SAME * np.abs(chosen.eigenvalues[rows])
+    same = distance[rows, columns] <= COARSE * np.abs(chosen.eigenvalues[rows])
     left[:, rows[same]] = opposite.right[:, columns[same]].conj()
     return left
 

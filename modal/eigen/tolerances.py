@@ -18,7 +18,17 @@ ZERO = 1e-12
 HALF = 1e-8
 # √ZERO: what an error of ZERO makes of a double eigenvalue. Closer ones are a group.
 GROUP = 1e-6
+# Relative accuracy that is enough to tell eigenvalues apart, or to see that one is missing.
+COARSE = 1e-4
+# Share of a direction, of the largest or of its length, below which it is next to lost.
+WEAK = 1e-3
 # Backward error of a left vector: its error in λ is multiplied by that of the right one.
 LEFT = 1e-10
 # Degrees of freedom up to which all modes by LAPACK, and checks in other units, cost little.
 SMALL = 500
+# Times its first-order error bound: a growth rate beyond this has a certain sign.
+SURE = 4.0
+# Columns of a random block that is iterated, and the iterations that it takes at most.
+BLOCK = 8
+# Repetitions, each from another start or a better one, after which a search is given up.
+ATTEMPTS = 8

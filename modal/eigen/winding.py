@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assembly.errors import AccuracyError, SingularSystemError
+from modal.eigen.tolerances import HALF
 from modal.types import Complex, Mask
 
 FIRST, MOST = 16, 256  # steps of half a circle that p is fitted to
@@ -33,7 +34,6 @@ MODULUS = 0.3  # largest change of ln|g| over half an arc that is passed
 TURN = np.pi / 3  # and of its phase
 DEFICIT = 0.5  # of ln|g| inside: 2 FIRST zeros missed half-way in make twice as much
 POINTS = 4000  # factorizations after which it is given up
-DEPTH = 40  # halvings of an arc
 
 
 @dataclass(frozen=True)
@@ -138,17 +138,17 @@ class _Path:
 
     def follow(self, p: Complex, arcs: list[tuple[float, float]]) -> float:
         """The change of arg g over arcs that are not safe to pass whole: their halves' halves …"""
-        rotated, stack = 0.0, [(a, b, 0) for a, b in arcs]
+        rotated, stack = 0.0, list(arcs)
         while stack:
-            a, b, depth = stack.pop()
+            a, b = stack.pop()
             turn = self.turn(p, a, b)
             if turn is not None:
                 rotated += turn
-            elif depth == DEPTH:
+            elif b - a <= HALF:
                 raise AccuracyError(f"an eigenvalue lies on {self.circle}")
             else:
                 middle = 0.5 * (a + b)
-                stack += [(a, middle, depth + 1), (middle, b, depth + 1)]
+                stack += [(a, middle), (middle, b)]
         return rotated
 
     def winding(self, rotated: float) -> int:

@@ -15,6 +15,7 @@ from modal.data.datasets import described_array
 from modal.data.variables import ARRAYS
 from modal.eigen.modes import Modes
 from modal.exchange.shape_set import ShapeSet
+from modal.types import Index
 
 Shapes = Modes | ShapeSet | NDArray[np.inexact[Any]]
 MATCHED = 1e-3  # of the size of the smaller set: distance of points that are the same
@@ -69,14 +70,15 @@ def _vectors(
 ) -> tuple[NDArray[np.inexact[Any]], NDArray[np.inexact[Any]]]:
     """Both sets as columns over the same quantities."""
     if isinstance(first, ShapeSet) and isinstance(second, ShapeSet):
-        if len(first.points) <= len(second.points):
-            here, there = _matched(first, second, distance)
-        else:
-            there, here = _matched(second, first, distance)
-        return (
-            first.displacements[:, here].reshape(len(first), -1).T,
-            second.displacements[:, there].reshape(len(second), -1).T,
+        few, many = sorted((first, second), key=lambda shapes: len(shapes.points))
+        nearest = _nearest(few, many, distance)
+        X, Y = (
+            (shapes.displacements if shapes is few else shapes.displacements[:, nearest])
+            .reshape(len(shapes), -1)
+            .T
+            for shapes in (first, second)
         )
+        return X, Y
     if isinstance(first, ShapeSet) or isinstance(second, ShapeSet):
         raise InputError("mac: give two sets of one kind; shape_set(model, modes) makes a ShapeSet")
     for name, given in (("first", first), ("second", second)):
@@ -91,13 +93,10 @@ def _vectors(
     return X, Y
 
 
-def _matched(
-    few: ShapeSet, many: ShapeSet, distance: float | None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Numbers of the points of the smaller set, and of their matches."""
-    allowed = distance
-    if allowed is None:
-        allowed = MATCHED * float(np.linalg.norm(np.ptp(few.points, axis=0)))
+def _nearest(few: ShapeSet, many: ShapeSet, distance: float | None) -> Index:
+    """Numbers of the points of the larger set that are those of the smaller one."""
+    size = float(np.linalg.norm(np.ptp(few.points, axis=0)))
+    allowed = MATCHED * size if distance is None else distance
     apart, nearest = cKDTree(many.points).query(few.points)
     worst = int(np.argmax(apart))
     if apart[worst] > allowed:
@@ -106,4 +105,4 @@ def _matched(
             f"{apart[worst]:.3g} m from the nearest point of the other set; "
             f"allowed is {allowed:.3g} m"
         )
-    return np.arange(len(few.points)), np.asarray(nearest, dtype=np.intp)
+    return np.asarray(nearest, dtype=np.intp)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import scipy.io
 import scipy.sparse as sp
 
-from assembly.errors import InputError, StorageError
+from assembly.errors import InputError
 from assembly.optional import optional
 from assembly.system.frozen import FrozenSystem, check_is_frozen
+from modal.data.folder import storage_faults
 
 
 def write_matrices(path: str | os.PathLike[str], system: FrozenSystem) -> tuple[Path, ...]:
@@ -40,31 +40,19 @@ def write_matrices(path: str | os.PathLike[str], system: FrozenSystem) -> tuple[
     check_is_frozen(system)
     target = Path(path)
     matrices = {"M": system.M, "C": system.damping, "K": system.stiffness}
-    try:
-        if target.suffix == ".op4":
-            _op4(target, matrices)
-            return (target,)
-        writer = _WRITERS.get(target.suffix)
-        if writer is None:
-            raise InputError(f"path: expected .mtx, .npz or .op4, got {target.name!r}")
-        files = tuple(target.with_name(f"{target.stem}_{k}{target.suffix}") for k in matrices)
+    if target.suffix == ".op4":
+        op4 = optional("pyyeti.nastran.op4", "op4 files")
+        coordinates = {name: sp.coo_matrix(A) for name, A in matrices.items()}
+        with storage_faults(target):
+            op4.write(str(target), coordinates, sparse="bigmat")
+        return (target,)
+    if target.suffix not in (".mtx", ".npz"):
+        raise InputError(f"path: expected .mtx, .npz or .op4, got {target.name!r}")
+    files = tuple(target.with_name(f"{target.stem}_{k}{target.suffix}") for k in matrices)
+    with storage_faults(target):
         for file, matrix in zip(files, matrices.values(), strict=True):
-            writer(file, matrix)
-        return files
-    except OSError as fault:
-        raise StorageError(f"{target}: could not be written: {fault.strerror}") from fault
-
-
-def _market(path: Path, matrix: sp.csr_matrix) -> None:
-    scipy.io.mmwrite(path, matrix, precision=17)
-
-
-_WRITERS: dict[str, Callable[[Path, sp.csr_matrix], None]] = {
-    ".mtx": _market,
-    ".npz": lambda path, matrix: sp.save_npz(path, matrix),
-}
-
-
-def _op4(path: Path, matrices: dict[str, sp.csr_matrix]) -> None:
-    op4 = optional("pyyeti.nastran.op4", "op4 files")
-    op4.write(str(path), {name: sp.coo_matrix(A) for name, A in matrices.items()}, sparse="bigmat")
+            if target.suffix == ".npz":
+                sp.save_npz(file, matrix)
+            else:
+                scipy.io.mmwrite(file, matrix, precision=17)
+    return files

@@ -8,17 +8,14 @@ from modal.exchange.shape_set import Cells
 from modal.types import Index
 
 # Corner nodes of the faces of solid cells; of cells in the plane the corners themselves.
-_TETRA = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (2, 0, 3))
-_BRICK = ((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7))
-FACES: dict[str, tuple[tuple[int, ...], ...]] = {
-    "tetra": _TETRA,
-    "tetra10": _TETRA,
-    "hexahedron": _BRICK,
-    "hexahedron20": _BRICK,
+FACES = {
+    "tetra": ((0, 2, 1), (0, 1, 3), (1, 2, 3), (2, 0, 3)),
+    "hexahedron": (
+        *((0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4)),
+        *((1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)),
+    ),
     "triangle": ((0, 1, 2),),
-    "triangle6": ((0, 1, 2),),
     "quad": ((0, 1, 2, 3),),
-    "quad8": ((0, 1, 2, 3),),
 }
 
 
@@ -26,7 +23,7 @@ def outer_faces(cells: Cells) -> list[Index]:
     """Corner nodes of the faces that belong to one cell only, (F, 3) and (F, 4)."""
     faces: dict[int, list[Index]] = {}
     for kind, nodes in cells:
-        for corners in FACES.get(kind, ()):
+        for corners in FACES.get(kind.rstrip("0123456789"), ()):  # "tetra10" has those of "tetra"
             faces.setdefault(len(corners), []).append(np.asarray(nodes)[:, list(corners)])
     out = []
     for group in faces.values():

@@ -11,6 +11,7 @@ import xarray as xr
 
 from assembly.errors import InputError, StorageError
 from assembly.optional import optional
+from modal.data.folder import storage_faults
 from modal.exchange.shape_set import ShapeSet
 
 DIRECTIONS = {"ux": 1, "uy": 2, "uz": 3, "rx": 4, "ry": 5, "rz": 6}
@@ -49,11 +50,9 @@ def write_uff(path: str | os.PathLike[str], content: ShapeSet | xr.Dataset) -> P
         sets = _function_sets(content)
     else:
         raise InputError("content: expected a ShapeSet or a frequency response (frequency, probe)")
-    try:
+    with storage_faults(target):
         target.unlink(missing_ok=True)
-        optional("pyuff", "UFF files").UFF(str(target)).write_sets(sets, mode="overwrite")
-    except OSError as fault:
-        raise StorageError(f"{target}: could not be written: {fault.strerror}") from fault
+        _pyuff().UFF(str(target)).write_sets(sets, mode="overwrite")
     return target
 
 
@@ -80,7 +79,7 @@ def read_uff(path: str | os.PathLike[str]) -> ShapeSet:
     source = Path(path)
     if not source.is_file():
         raise StorageError(f"{source}: no such file")
-    file = optional("pyuff", "UFF files").UFF(str(source))
+    file = _pyuff().UFF(str(source))
     kinds = [int(kind) for kind in file.get_set_types()]
     node_sets = [k for k, kind in enumerate(kinds) if kind in (NODES, 2411)]
     shapes = [file.read_sets(k) for k, kind in enumerate(kinds) if kind == SHAPE]
@@ -105,18 +104,22 @@ def read_uff(path: str | os.PathLike[str]) -> ShapeSet:
     return ShapeSet(points, displacements, frequency, eigenvalues)
 
 
+def _pyuff() -> Any:
+    return optional("pyuff", "UFF files")
+
+
 def _shape_sets(shapes: ShapeSet) -> list[dict[str, Any]]:
     numbers = np.arange(1, len(shapes.points) + 1)
     zero = np.zeros(len(numbers), dtype=int)
     x, y, z = shapes.points.T
-    nodes = optional("pyuff", "UFF files").prepare_15(
+    nodes = _pyuff().prepare_15(
         node_nums=numbers, def_cs=zero, disp_cs=zero, color=zero, x=x, y=y, z=z
     )
     lines = [nodes]
     for j, shape in enumerate(shapes.displacements):
         r1, r2, r3 = np.asarray(shape, dtype=complex).T
         lines.append(
-            optional("pyuff", "UFF files").prepare_55(
+            _pyuff().prepare_55(
                 id1="frozen motion", id2="", id3="", id4="", id5=f"mode {j + 1}",
                 model_type=1, analysis_type=COMPLEX_MODES, data_ch=2,
                 spec_data_type=DISPLACEMENT, data_type=COMPLEX_DATA, n_data_per_node=3,
@@ -134,7 +137,7 @@ def _function_sets(response: xr.Dataset) -> list[dict[str, Any]]:
     for k, probe in enumerate(response["probe"].values.tolist()):
         node, component = int(response["node"].values[k]), str(probe).split()[-1]
         lines.append(
-            optional("pyuff", "UFF files").prepare_58(
+            _pyuff().prepare_58(
                 binary=0, id1="frozen motion", id2="", id3="", id4="", id5="", func_type=4,
                 ver_num=0, load_case_id=0, rsp_ent_name="NONE", rsp_node=node + 1,
                 rsp_dir=DIRECTIONS.get(component, 0), ref_ent_name="NONE", ref_node=0, ref_dir=0,

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assembly.arguments import as_numbers
-from assembly.errors import InputError, StorageError
+from assembly.errors import InputError
+from modal.data.folder import storage_faults
 from modal.eigen.modes import Modes
 from modal.exchange.shape_set import ShapeSet, shape_set
 from modal.types import Array
@@ -118,7 +119,8 @@ def write_motion(
     target = _target(path, ".pvd")
     shape_set(model, vectors[0], float(at[0]))  # what does not fit is refused before the first file
     folder = target.with_suffix("")
-    _made(folder)
+    with storage_faults(folder):
+        folder.mkdir(exist_ok=True)
     root = ET.Element("VTKFile", type="Collection", version="0.1")
     collection = ET.SubElement(root, "Collection")
     for j, (t, vector) in enumerate(zip(at.tolist(), vectors, strict=True)):
@@ -128,10 +130,8 @@ def write_motion(
         _write(file, shapes, shapes.points + moved, {"displacement": moved / scale})
         entry = {"timestep": repr(t), "part": "0", "file": f"{folder.name}/{file.name}"}
         ET.SubElement(collection, "DataSet", entry)
-    try:
+    with storage_faults(target):
         ET.ElementTree(root).write(target, encoding="utf-8", xml_declaration=True)
-    except OSError as fault:
-        raise StorageError(f"{target}: could not be written: {fault.strerror}") from fault
     return target
 
 
@@ -142,19 +142,10 @@ def _target(path: str | os.PathLike[str], suffix: str) -> Path:
     return target
 
 
-def _made(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as fault:
-        raise StorageError(f"{folder}: could not be made: {fault.strerror}") from fault
-
-
 def _write(path: Path, shapes: ShapeSet, points: Array, data: Mapping[str, Array]) -> Path:
     cells = [(kind, np.asarray(nodes)) for kind, nodes in shapes.cells]
     if not cells:
         cells = [("vertex", np.arange(len(points))[:, None])]
-    try:
+    with storage_faults(path):
         meshio.Mesh(points, cells, point_data=dict(data)).write(path)
-    except OSError as fault:
-        raise StorageError(f"{path}: could not be written: {fault.strerror or fault}") from fault
     return path

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import FrozenMotionError, InputError
-from assembly.system.frozen import FrozenSystem
 from modal.explorer.placed_bodies import Geometry, PlacedBody, Point
 from modal.explorer.skins import Skin, skin_of
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 SAME = 1e-3  # relative distance of eigenvalues up to which a mode solved is the one followed
-TOO_FAR = 1e3  # cost of a pair that is not the same mode
-ALIKE = 1e-6  # least overlap with the last shape, of the norms, that gives a phase
-ROUND_OFF = 1e-6  # of the largest |λ| of the point: distance that rigid modes may have
+# Relative distance that rigid modes may have, of the largest |λ| of the point; and least overlap
+# with the last shape, of the norms, that gives a phase.
+ROUND_OFF = 1e-6
 
 
 ModesAt = Callable[[Point], tuple[Complex, Complex]]
@@ -111,7 +109,7 @@ def matched(state: State, followed: Complex, last: State | None, reach: float) -
     mirrored = np.abs(eigenvalues_here.conj()[None] - followed[:, None])
     limit = SAME * np.abs(followed) + ROUND_OFF * float(np.abs(eigenvalues_here).max(initial=0.0))
     share = np.minimum(same, mirrored) / limit[:, None]
-    share = np.where(share <= 1.0, share, TOO_FAR)  # NaN too
+    share = np.where(share <= 1.0, share, 1.0 + share.size)  # NaN too: not the same mode
     rows, columns = linear_sum_assignment(share)
     eigenvalues = np.full(len(followed), np.nan + 0j)
     fields = np.zeros((len(followed), *state.fields.shape[1:]), dtype=complex)
@@ -133,7 +131,7 @@ def in_phase(shape: Complex, last: Complex | None, reach: float) -> Complex:
     weights = np.repeat([1.0, reach], 3)
     weighted = shape * weights
     overlap = 0j if last is None else complex(np.vdot(last * weights, weighted))
-    if abs(overlap) <= ALIKE * np.linalg.norm(weighted):
+    if abs(overlap) <= ROUND_OFF * np.linalg.norm(weighted):
         square = complex(np.sum(weighted**2))
         overlap = np.sqrt(square) if square else 1.0 + 0j
     turned = shape * (abs(overlap) / overlap)
@@ -156,22 +154,11 @@ def indices(sizes: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
         fair = int(room ** (1.0 / (len(sizes) - done)) + 1e-9)
         counts[axis] = min(sizes[axis], max(2, fair))
         room /= counts[axis]
-    steps = [
-        np.unique(np.linspace(0, size - 1, n).round().astype(int))
-        for size, n in zip(sizes, counts, strict=True)
-    ]
+    steps = [evenly(size, n) for size, n in zip(sizes, counts, strict=True)]
     mesh = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, len(sizes))
     return [tuple(map(int, row)) for row in mesh]
 
 
-def freezer_of(model: Any, names: Sequence[str], fixed: dict[str, Any]) -> Any:
-    """`freeze(point)` of a model; times are passed on by position."""
-
-    def freeze(point: Point) -> FrozenSystem:
-        if list(names) == ["time"]:
-            frozen: FrozenSystem = model.freeze(point["time"], **fixed)
-            return frozen
-        frozen = model.freeze(**point, **fixed)
-        return frozen
-
-    return freeze
+def evenly(count: int, wanted: int) -> Index:
+    """Numbers of at most so many of `count` things, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(wanted, count)).round().astype(np.intp))

@@ -6,7 +6,7 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from xarray import DataArray, Dataset
 
 from modal.data.growth import growing
 from modal.data.units import units_of
-from modal.explorer.mode_states import State
+from modal.explorer.mode_states import State, evenly
+from modal.explorer.skins import Skin
 from modal.explorer.views import ExplorerView, axis_words
 from modal.maps.classes import NAMES, NOT_COMPUTED, classes
 from modal.plot.axes import styles
@@ -25,7 +26,7 @@ from modal.plot.track_curves import label_of, rigid_modes
 from modal.proofs.codes import PROOFS
 
 LIMIT = 4_500_000  # bytes of the shapes of all views of a page, before compression
-STEPS = 32767  # of a 16-bit number: the largest component of a shape
+STEPS = int(np.iinfo(np.int16).max)  # the largest component of a shape
 REAL = 1e-3  # of the largest displacement: an imaginary part below it is not drawn
 QUANTITIES = {  # of tracks: symlog where damping of high modes is orders above the rest
     "frequency": ("frequency", "linear"),
@@ -48,10 +49,7 @@ def packed(views: Sequence[ExplorerView], limit: int = LIMIT) -> str:
 
 def _thinned(view: ExplorerView, share: float) -> ExplorerView:
     """The view with this share of its states, evenly spread."""
-    count = max(1, int(len(view.states) * share))
-    if count >= len(view.states):
-        return view
-    chosen = np.unique(np.linspace(0, len(view.states) - 1, count).round().astype(int))
+    chosen = evenly(len(view.states), max(1, int(len(view.states) * share)))
     return replace(view, states=tuple(view.states[i] for i in chosen))
 
 
@@ -63,9 +61,7 @@ def _bytes(state: State) -> int:
 
 def _view(view: ExplorerView) -> dict[str, Any]:
     dataset = view.dataset
-    axes = [axis_words(dataset, name) for name in view.axes]
-    for axis in axes:
-        axis["values"] = _numbers(axis["values"])
+    axes = [_quantity(dataset, name, (name,), axis_words(dataset, name)) for name in view.axes]
     content = _map(view) if view.is_map else _tracks(view)
     rotates = any(np.any(state.fields[:, :, 3:]) for state in view.states)
     return content | dict(
@@ -85,10 +81,9 @@ def _tracks(view: ExplorerView) -> dict[str, Any]:
     dataset, (name,) = view.dataset, view.axes
     words = [key for key in ("kind", "event", "whirl", "name") if key in dataset]
     return dict(
-        grows=_grows(dataset).transpose(name, "mode").values.ravel().tolist(),
+        grows=growing(dataset).transpose(name, "mode").values.ravel().tolist(),
         quantities=[
-            dict(name=key, label=label, units=units_of(dataset[key]), scale=scale,
-                 values=_numbers(dataset[key].transpose(name, "mode").values))
+            _quantity(dataset, key, (name, "mode"), label) | {"scale": scale}
             for key, (label, scale) in QUANTITIES.items()
             if key in dataset and np.isfinite(dataset[key].values.astype(float)).any()
         ],
@@ -101,9 +96,9 @@ def _tracks(view: ExplorerView) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _grows(dataset: Dataset) -> DataArray:
-    """Whether each mode grows at each value, where the eigenvalues are stored."""
-    return growing(dataset) if "eigenvalue" in dataset else dataset["frequency"] < 0.0
+def _quantity(dataset: Dataset, key: str, dims: Sequence[str], label: str) -> dict[str, Any]:
+    values = _numbers(dataset[key].transpose(*dims).values)
+    return dict(name=key, label=label, units=units_of(dataset[key]), values=values)
 
 
 def _map(view: ExplorerView) -> dict[str, Any]:
@@ -117,9 +112,7 @@ def _map(view: ExplorerView) -> dict[str, Any]:
         names={str(key): text for key, text in NAMES.items()} | {str(NOT_COMPUTED): "not computed"},
         colours={str(key): colour for key, colour in CLASS_COLOURS.items()},
         quantities=[
-            dict(name=key, label=labels.get(key, key.replace("_", " ")),
-                 units=units_of(dataset[key]),
-                 values=_numbers(dataset[key].transpose(*names).values))
+            _quantity(dataset, key, names, labels.get(key, key.replace("_", " ")))
             for key in numbers
             if key in dataset
         ],
@@ -137,16 +130,12 @@ def _codes(words: DataArray) -> dict[str, Any]:
     return dict(words=known.tolist(), codes=np.ravel(codes).tolist())
 
 
-def _body(name: str, skin: Any) -> dict[str, Any]:
-    return dict(
-        name=plain(name),
-        nodes=_array(skin.nodes, np.uint32),
-        points=_array(skin.points, np.float32),
-        holder=_array(skin.holder, np.uint32),
-        arm=_array(skin.arm, np.float32),
-        triangles=_array(skin.triangles, np.uint32),
-        edges=_array(skin.edges, np.uint32),
-    )
+def _body(name: str, skin: Skin) -> dict[str, Any]:
+    parts = {field.name: getattr(skin, field.name) for field in fields(skin)}
+    return {"name": plain(name)} | {
+        key: _array(part, np.uint32 if part.dtype.kind == "i" else np.float32)
+        for key, part in parts.items()
+    }
 
 
 def _state(state: State, rotates: bool) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from assembly.errors import InputError, StorageError
+from assembly.errors import InputError
+from modal.data.folder import storage_faults
 from modal.explorer.packing import packed
 from modal.explorer.views import ExplorerView
 
@@ -68,10 +69,8 @@ def write_explorer(
     text = Template(asset("page.html")).substitute(
         title=html.escape(title), style=style(), section=section(chosen)
     )
-    try:
+    with storage_faults(target):
         target.write_text(text, encoding="utf-8")
-    except OSError as fault:
-        raise StorageError(f"{target}: could not be written: {fault.strerror}") from fault
     return target
 
 

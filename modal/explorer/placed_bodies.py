@@ -15,8 +15,7 @@ from assembly.errors import InputError
 from assembly.mechanisms.joints import GROUND
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.motion.moving import MovingBody
-from modal.periodic.blade_coordinates import BladeCoordinates
-from modal.periodic.blade_family import MultibladeFamily
+from modal.periodic.multiblade import MultibladeFamily
 from modal.periodic.multiblade_model import MultibladeModel
 from modal.types import Array
 
@@ -84,8 +83,6 @@ def placed_bodies(
         return placed_bodies(model.at(float(point["omega"])), {"time": t}, vectors)
     if isinstance(model, MultibladeModel):
         return placed_bodies(model.model, {"time": t}, model.physical(t, vectors))
-    if isinstance(model, BladeCoordinates):
-        return placed_bodies(model.mechanism, point, vectors)
     if isinstance(model, Mechanism):
         return _of_mechanism(model, t, vectors)
     if isinstance(model, Rotor):

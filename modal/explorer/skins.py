@@ -22,10 +22,6 @@ ROUND = 1e-3  # relative difference of the sides below which a section is drawn 
 CORNERS = 10  # of a round section
 RIM = 28  # corners of a disc
 DISC_WIDTH = 0.08  # of its radius: half the thickness of a disc as it is drawn
-_CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
-_CUBE_FACES = np.array(
-    [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-)
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ def skin_of(
     drawn = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(p[0] for p in pieces)]))
     if not pieces or len(X) == 1:
         drawn = np.arange(len(X))
-        pieces.append(_cubes(drawn, MARK * size))
+        pieces += [_cube(node, MARK * size) for node in drawn]
         pieces += [_rod(end, 0.3 * MARK * size) for end in arms if np.any(end)]
     pieces += [_disc(node, radius) for node, radius in discs]
     holder, arm, triangles, edges = _joined(pieces)
@@ -110,27 +106,30 @@ def _prisms(X: Array, lines: Index, sections: Array, thinnest: float) -> Piece:
     uses = np.bincount(lines.ravel(), minlength=len(X))
     pieces = []
     for cell, half in zip(lines, sections, strict=True):
-        outline, is_round = _outline(X[cell[1]] - X[cell[0]], half, thinnest)
-        count = len(outline)
-        a = np.arange(count)
-        b = (a + 1) % count
-        triangles = [np.stack([a, b, b + count], 1), np.stack([a, b + count, a + count], 1)]
-        edges = [] if is_round else [np.stack([a, a + count], 1)]
-        for end in (0, 1):
-            if uses[cell[end]] == 1:
-                ring = a[1:-1] + end * count
-                fan = np.stack([np.full(count - 2, end * count), ring, ring + 1], 1)
-                triangles.append(fan if end else fan[:, ::-1])
-                edges.append(np.stack([a, b], 1) + end * count)
-        joined = np.concatenate([*edges, np.zeros((0, 2), dtype=np.intp)])
-        pieces.append(
-            (np.repeat(cell, count), np.tile(outline, (2, 1)), np.concatenate(triangles), joined)
-        )
+        outline = _outline(X[cell[1]] - X[cell[0]], half, thinnest)
+        pieces.append(_prism(cell, outline, np.zeros((2, 3)), uses[cell] == 1))
     return _joined(pieces)
 
 
-def _outline(span: Array, half: Array, thinnest: float) -> tuple[Array, bool]:
-    """Corners (c, 3) of a section about its node, and whether it is drawn round."""
+def _prism(nodes: Index | list[int], outline: Array, ends: Array, closed: Sequence[bool]) -> Piece:
+    """A prism on an outline (c, 3), about two nodes or two points at `ends` (2, 3) from them;
+    closed: whether it has a face at either end."""
+    count = len(outline)
+    a = np.arange(count)
+    b = (a + 1) % count
+    triangles = [np.stack([a, b, b + count], 1), np.stack([a, b + count, a + count], 1)]
+    edges = [np.stack([a, a + count], 1)] if count == 4 else [np.zeros((0, 2), dtype=np.intp)]
+    for end in np.flatnonzero(closed):
+        ring = a[1:-1] + end * count
+        fan = np.stack([np.full(count - 2, end * count), ring, ring + 1], 1)
+        triangles.append(fan if end else fan[:, ::-1])
+        edges.append(np.stack([a, b], 1) + end * count)
+    arm = np.concatenate([outline + end for end in ends])
+    return np.repeat(nodes, count), arm, np.concatenate(triangles), np.concatenate(edges)
+
+
+def _outline(span: Array, half: Array, thinnest: float) -> Array:
+    """Corners (c, 3) of a section about its node; four, or those of a round one."""
     sides = np.linalg.norm(half, axis=1)
     if not np.all(sides > 0.0):  # of unknown section: round and thin
         t = span / (np.linalg.norm(span) or 1.0)
@@ -143,9 +142,14 @@ def _outline(span: Array, half: Array, thinnest: float) -> tuple[Array, bool]:
         z = -z
     if abs(sides[0] - sides[1]) <= ROUND * sides[0]:
         # The circle with the square's moment of area per area: r²/4 = (2h)²/12.
-        turn = 2.0 * np.pi * np.arange(CORNERS)[:, None] / CORNERS
-        return 2.0 / np.sqrt(3.0) * (np.cos(turn) * y + np.sin(turn) * z), True
-    return np.stack([-y - z, y - z, y + z, -y + z]), False
+        return _circle(2.0 / np.sqrt(3.0) * y, 2.0 / np.sqrt(3.0) * z, CORNERS)
+    return np.stack([-y - z, y - z, y + z, -y + z])
+
+
+def _circle(y: Array, z: Array, corners: int) -> Array:
+    """Corners (c, 3) of a circle, or an ellipse, of two half axes."""
+    turn = 2.0 * np.pi * np.arange(corners)[:, None] / corners
+    return np.asarray(np.cos(turn) * y + np.sin(turn) * z)
 
 
 def _faces(X: Array, faces: Index) -> Piece:
@@ -159,36 +163,21 @@ def _faces(X: Array, faces: Index) -> Piece:
     return nodes, np.zeros((len(nodes), 3)), np.searchsorted(nodes, triangles), edges
 
 
-def _cubes(nodes: Index, half: float) -> Piece:
-    """A cube about every node."""
-    faces = (8 * np.arange(len(nodes))[:, None, None] + _CUBE_FACES).reshape(-1, 4)
-    around = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
-    return (
-        np.repeat(nodes, 8),
-        np.tile(half * _CUBE, (len(nodes), 1)),
-        np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]]),
-        np.unique(np.sort(around, axis=1), axis=0),
-    )
+def _cube(node: int, half: float) -> Piece:
+    """A cube about a node."""
+    x, y, z = half * np.eye(3)
+    outline = np.stack([-y - z, y - z, y + z, -y + z])
+    return _prism([node, node], outline, np.stack([-x, x]), (True, True))
 
 
 def _rod(end: Array, half: float) -> Piece:
     """A rigid rod from the only node, at the origin, to a point."""
-    line, section = np.array([[0, 1]]), np.zeros((1, 2, 3))
-    holder, arm, triangles, edges = _prisms(np.stack([0.0 * end, end]), line, section, half)
-    return 0 * holder, arm + holder[:, None] * end, triangles, edges
+    outline = _outline(end, np.zeros((2, 3)), half)
+    return _prism([0, 0], outline, np.stack([0.0 * end, end]), (True, True))
 
 
 def _disc(node: int, radius: float) -> Piece:
     """A thin disc about body x that moves with a node."""
-    turn = 2.0 * np.pi * np.arange(RIM) / RIM
-    rim = radius * np.stack([0.0 * turn, np.cos(turn), np.sin(turn)], axis=1)
-    thick = np.array([DISC_WIDTH * radius, 0.0, 0.0])
-    arm = np.concatenate([rim - thick, rim + thick, [-thick, thick]])
-    a = np.arange(RIM)
-    b = (a + 1) % RIM
-    far_a, far_b = a + RIM, b + RIM
-    corners = [(a, b, far_b), (a, far_b, far_a), (b, a, 0 * a + 2 * RIM)]
-    corners.append((far_a, far_b, 0 * a + 2 * RIM + 1))
-    triangles = np.concatenate([np.stack(c, axis=1) for c in corners])
-    edges = np.concatenate([np.stack([a, b], 1), np.stack([far_a, far_b], 1)])
-    return np.full(len(arm), node), arm, triangles, edges
+    x, y, z = radius * np.eye(3)
+    thick = DISC_WIDTH * np.stack([-x, x])
+    return _prism([node, node], _circle(y, z, RIM), thick, (True, True))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from xarray import Dataset
 
 from assembly.errors import InputError
-from modal.data.units import units_of
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
-from modal.explorer.link_shapes import link_modes
 from modal.explorer.mode_states import (
+    ModesAt,
     ShapeSource,
     State,
-    freezer_of,
     in_phase,
     indices,
     matched,
@@ -23,11 +22,14 @@ from modal.explorer.mode_states import (
 from modal.explorer.placed_bodies import Geometry, Point, placed_bodies
 from modal.maps.classes import NOT_COMPUTED, classes
 from modal.plot.colours import plain
-from modal.types import Complex
+from modal.reduction.link_space import LinkPoints, linked
+from modal.reduction.motion import link_motion
+from modal.tracking.tracks import default_guard
+from modal.types import Array, Complex
 
 TRACK_STATES, MAP_STATES = 61, 100
 FEWEST, FEWER_FROM = 5, 3000  # points; degrees of freedom from which there are fewer
-GUARD = 2  # further modes that are solved, as in modal.track
+ACCURACY = 1e-8  # relative, of the eigenvalues from bases of links; that of modal.track
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,12 @@ def explorer_view(
         return _without(view, "No mode shapes were stored with this view.")
     if states is not None and states < 2:
         raise InputError(f"states: at least 2, got {states}")
-    freeze = freezer_of(model, names, parameters)
+
+    def freeze(point: Point) -> FrozenSystem:
+        if names == ("time",):
+            return cast(FrozenSystem, model.freeze(point["time"], **parameters))
+        return cast(FrozenSystem, model.freeze(**point, **parameters))
+
     first = freeze(_point(dataset, (0,) * len(names), names))
     if states is None:
         most = MAP_STATES if view.is_map else TRACK_STATES
@@ -139,23 +146,43 @@ def explorer_view(
     count = modes
     if not view.is_map:
         followed = dataset.sizes["mode"]
-        count = followed + GUARD + followed // 4
+        count = followed + default_guard(followed)
 
     def full(point: Point) -> tuple[Complex, Complex]:
         solved = solve(freeze(point), k=count)
         return solved.eigenvalues, np.asarray(solved.right)
 
-    reduced = None
-    if names == ("time",):
-        times = dataset["time"].values
-        reduced = link_modes(first, (float(times.min()), float(times.max())), count)
+    on_time = names == ("time",)
+    reduced = _link_modes(first, dataset["time"].values, count) if on_time else None
     source = ShapeSource(reduced or full, where)
     chosen = indices(tuple(dataset.sizes[name] for name in names), states)
-    found = (_map_states if view.is_map else _track_states)(view, source, chosen)
+    found = _states(view, source, chosen)
     if not found:
         return _without(view, "The mode shapes could not be computed at any point of this view.")
     bodies = tuple(zip(source.names, source.skins, strict=True))
     return ExplorerView(view.title, dataset, bodies, tuple(found), source.size)
+
+
+def _link_modes(first: FrozenSystem, times: Array, count: int) -> ModesAt | None:
+    """The `count` lowest modes at any of some times, s, from the reduced bases of large links; None
+    without links whose bases hold them. first: the frozen system at one of the times.
+    """
+    machine = linked(first)
+    if machine is None:
+        return None
+    span = float(times.min()), float(times.max())
+    motion = link_motion(machine, span, count, ACCURACY)
+    if motion is None:
+        return None
+
+    def at(point: Point) -> tuple[Complex, Complex]:
+        points = LinkPoints.of(machine.mechanism, np.array([point["time"]]))
+        modes = motion.space.solve(points).modes
+        there = np.isfinite(modes.eigenvalues[0])
+        vectors = np.asarray(motion.lift(modes.right[0][:, there]), dtype=complex)
+        return modes.eigenvalues[0, there], vectors
+
+    return at
 
 
 def _without(view: ExplorerView, why: str) -> ExplorerView:
@@ -170,45 +197,34 @@ def _point(dataset: Dataset, index: tuple[int, ...], names: tuple[str, ...]) -> 
     return {name: float(dataset[name][i]) for name, i in zip(names, index, strict=True)}
 
 
-def _track_states(
-    view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]]
-) -> list[State]:
-    """The modes that were followed, at the chosen points."""
-    name = view.axes[0]
-    followed = view.dataset["eigenvalue"].transpose(name, "mode").values
+def _states(view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]]) -> list[State]:
+    """At the chosen points: the modes that were followed, or the lowest ones at a point of a map,
+    where those of each class that grow most are added."""
+    names, dataset = view.axes, view.dataset
+    if view.is_map:
+        code = classes(dataset).transpose(*names).values
+        growth = dataset["growth_rate"].transpose(*names).fillna(-np.inf).values
+        seen = {int(code[index]) for index in chosen}
+        for missing in set(np.unique(code).tolist()) - seen - {NOT_COMPUTED}:
+            place = int(np.where(code == missing, growth, -np.inf).argmax())
+            chosen = [*chosen, tuple(map(int, np.unravel_index(place, code.shape)))]
+    else:
+        followed = dataset["eigenvalue"].transpose(*names, "mode").values
     out: list[State] = []
     for index in chosen:
-        point = _point(view.dataset, index, (name,))
-        state = source.state(index, point)
-        if state is not None:
-            out.append(matched(state, followed[index[0]], out[-1] if out else None, source.reach))
+        state = source.state(index, _point(dataset, index, names))
+        if state is None:
+            continue
+        if view.is_map:
+            fields = [in_phase(shape, None, source.reach) for shape in state.fields]
+            state = replace(state, fields=np.array(fields, dtype=complex))
+        else:
+            last = out[-1] if out else None
+            state = matched(state, followed[index], last, source.reach)
+        out.append(state)
     return out
 
 
-def _map_states(
-    view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]]
-) -> list[State]:
-    """The lowest modes at the chosen points, and where each class of points grows most."""
-    names = view.axes
-    code = classes(view.dataset).transpose(*names).values
-    growth = view.dataset["growth_rate"].transpose(*names).values
-    seen = {int(code[index]) for index in chosen}
-    for missing in set(np.unique(code).tolist()) - seen - {NOT_COMPUTED}:
-        place = np.where(code == missing, np.nan_to_num(growth, nan=-np.inf), -np.inf)
-        chosen = [*chosen, tuple(map(int, np.unravel_index(int(place.argmax()), code.shape)))]
-    out = []
-    for index in chosen:
-        state = source.state(index, _point(view.dataset, index, names))
-        if state is not None:
-            fields: Complex = np.array(
-                [in_phase(shape, None, source.reach) for shape in state.fields]
-            )
-            out.append(State(index, state.poses, state.eigenvalues, fields))
-    return out
-
-
-def axis_words(dataset: Dataset, name: str) -> dict[str, Any]:
-    """Name, label, units and values of a swept parameter."""
-    along = dataset[name]
-    words = str(along.attrs.get("long_name", name)).replace("_", " ")
-    return dict(name=name, label=plain(words), units=units_of(along), values=along.values)
+def axis_words(dataset: Dataset, name: str) -> str:
+    """Label of a swept parameter."""
+    return plain(str(dataset[name].attrs.get("long_name", name)).replace("_", " "))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
 from modal.reduction.space import spread
-from modal.tracking.over import axis_values, check_over, is_swept
+from modal.tracking.sweep import axis_values, check_over, is_swept
 from modal.types import Array
 
 TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by number of parameters
@@ -72,6 +73,11 @@ class Grid:
     def count(self) -> int:
         """Number of points."""
         return int(np.prod(self.shape))
+
+    @cached_property
+    def first(self) -> FrozenSystem:
+        """The frozen system of the first point."""
+        return self.freeze(self.point([0] * len(self.shape)))
 
     def freeze(self, point: Mapping[str, Any]) -> FrozenSystem:
         """The frozen system of a point; InputError when the model has no such parameter."""

@@ -7,7 +7,6 @@ on the result of `prepare`, so tiles may be computed in any order and by any run
 from __future__ import annotations
 
 import itertools
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -16,27 +15,28 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.mechanisms.mechanism import MechanismSystem
-from modal.maps.every_mode import judged, on_all_modes
+from modal.eigen.tolerances import SURE
 from modal.maps.grid import Grid, named
 from modal.maps.store import Prints, Slices
-from modal.maps.verdict_columns import NOISE, SHARPEST, VALIDATION, columns
+from modal.maps.verdicts import columns, judged, on_all_modes
 from modal.proofs.codes import MODES
 from modal.proofs.judge import Verdict, judge
+from modal.proofs.one_state import SHARPEST
 from modal.proofs.proving import ProvingSpace
 from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
 from modal.provenance.link_prints import LinkProbe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.error_bounds import unbounded
-from modal.reduction.link_instants import LinkPoints
-from modal.reduction.link_space import LinkFamily, LinkSpace, linked, same_links
-from modal.reduction.space import CertifiedModes, Family, Space, spread
-from modal.reduction.spot_check import spot_check
+from modal.reduction.full_order import spot_check
+from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
+from modal.reduction.space import CertifiedModes, Space, spread
 from modal.types import Array, Index, Mask
 
 # Certified modes, what proves that no other is unstable (modal/proofs/codes.py), which of them
 # cannot grow, and which points have a finite box of possible instability.
 Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask]
 
+VALIDATION = 60  # seeded random points that complete the training
 SOME = 12  # points of a tile on which a private basis is first trained
 
 
@@ -45,7 +45,7 @@ class Method(Protocol):
 
     solver: str
 
-    def prepare(self) -> Mapping[str, NDArray[Any]] | None:
+    def prepare(self) -> Mapping[str, NDArray[Any]]:
         """Compute what all tiles share, and return the arrays to store with the map."""
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -62,14 +62,13 @@ class Method(Protocol):
 
 
 def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -> Method:
-    first, last = (
-        [pick(size) for size in grid.shape] for pick in (lambda size: 0, lambda size: size - 1)
-    )
-    systems = [linked(grid.freeze(point)) for point in grid.sampled(0)]
-    machine = systems[0]
-    if machine is not None and all(s is not None and same_links(machine, s) for s in systems):
-        return LinkMethod(grid, k, tolerance, checks, machine)
-    if shares_operators(grid.freeze, [grid.point(first), grid.point(last)]):
+    machine = linked(grid.first)
+    if machine is not None:
+        systems = [linked(grid.freeze(point)) for point in grid.sampled(0)]
+        if all(s is not None and same_links(machine, s) for s in systems):
+            return LinkMethod(grid, k, tolerance, checks, machine)
+    last = grid.point([size - 1 for size in grid.shape])
+    if shares_operators(grid.freeze, [grid.point([0] * len(grid.shape)), last]):
         return BodyMethod(grid, k, tolerance, checks, threads)
     return FullMethod(grid, k)
 
@@ -82,8 +81,8 @@ class FullMethod:
     def __init__(self, grid: Grid, k: int) -> None:
         self.grid, self.k = grid, k
 
-    def prepare(self) -> dict[str, Array] | None:
-        return None
+    def prepare(self) -> dict[str, Array]:
+        return {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         pass
@@ -115,40 +114,41 @@ class FullMethod:
         pass
 
 
-class ReducedMethod(ABC):
+class SpaceMethod:
     """All points from one certified space, which is grown on the training points and on seeded
-    random ones."""
+    random ones.
+
+    What a subclass gives: `solver`, `prints()`; `new_space(arrays)`, a space before its training,
+    or a stored one; `located(tile)`, the points of a tile as the space takes them, and which have
+    no operators but its own; `proved(space, points)`, modes and what is known of all others;
+    `local`, a small space for many points of a tile.
+    """
 
     solver: str
-    family: Family
-    space: Space | None = None
+    family: Any
+    space: Any = None
 
     def __init__(self, grid: Grid, k: int, tolerance: float, checks: int) -> None:
         self.grid, self.k, self.tolerance, self.checks = grid, k, tolerance, checks
 
-    @abstractmethod
     def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> Space:
-        """A space before its training, or a stored one."""
+        raise NotImplementedError
 
-    @abstractmethod
     def prints(self) -> Prints:
-        """The fingerprints that identify the model of a stored map."""
+        raise NotImplementedError
 
-    @abstractmethod
     def located(self, tile: Slices) -> tuple[Any, Mask]:
-        """The points of a tile as the space takes them, and which have no operators but its own."""
+        raise NotImplementedError
 
-    @abstractmethod
     def proved(self, space: Any, points: Any) -> Proved:
-        """The modes of points and what is known of all others."""
+        raise NotImplementedError
 
     def training(self) -> list[Any]:
         """Points on which the space is grown first, and those on which it is completed."""
         drawn = self.grid.drawn(VALIDATION, seed=3)
         return [self.family.coefficients(points) for points in (self.grid.training(), drawn)]
 
-    def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Space | None:
-        """A small space for many points of a tile."""
+    def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
         return None
 
     def prepare(self) -> dict[str, NDArray[Any]]:
@@ -187,13 +187,12 @@ class ReducedMethod(ABC):
         decided = on_all_modes(self.grid, points, found, self.family.n, self.k)
         return columns(decided, (~seen).astype(np.int8))
 
-    def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Space | None:
+    def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """The space of the whole map."""
         return self.space
 
-    def _private(self, tile: Slices, at: Any, left: Index, needed: Array) -> Space | None:
+    def _private(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """A space that is trained on these points only: on some, then on those that fail."""
-        assert self.space is not None
         private = self.space.branch(max(float(needed.min()), SHARPEST))
         private.train(at.take(left[spread(len(left), SOME)]))
         failing = private.accepted(private.solve(at.take(left))).max(axis=1) > 1.0
@@ -214,7 +213,7 @@ class ReducedMethod(ABC):
         left_out = found.prescribed | unbounded(modes.eigenvalues, errors.error_bound)
         lam = np.where(left_out, np.nan, modes.eigenvalues)[:, :k]
         bounds = errors.error_bound[:, :k]
-        noise = (NOISE * errors.round_off * modes.condition)[:, :k]
+        noise = (SURE * errors.round_off * modes.condition)[:, :k]
         size = np.abs(lam.real)
         with np.errstate(divide="ignore", invalid="ignore"):
             hidden = np.where((size > noise) & (size <= bounds), 0.5 * size / np.abs(lam), np.inf)
@@ -231,12 +230,11 @@ class ReducedMethod(ABC):
             self.space.destroy()
 
 
-class BodyMethod(ReducedMethod):
+class BodyMethod(SpaceMethod):
     """Points that share their operators."""
 
     solver = "certified reduced basis"
     family: AffineFamily
-    space: ProvingSpace | None = None
 
     def __init__(self, grid: Grid, k: int, tolerance: float, checks: int, threads: int) -> None:
         super().__init__(grid, k, tolerance, checks)
@@ -267,7 +265,6 @@ class BodyMethod(ReducedMethod):
         return ProvingSpace(self.family, self.span, self.k, self.tolerance, self.threads, stored)
 
     def located(self, tile: Slices) -> tuple[Coefficients, Mask]:
-        assert self.space is not None
         at, known = self.coefficients(tile)[1], len(self.space.projected.matrices)
         return Coefficients(at.table[:, :, :known], at.rate), self.space.covers(at)
 
@@ -277,18 +274,15 @@ class BodyMethod(ReducedMethod):
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
         return found, proof, beyond[:, : space.wanted], space.prover.provable(points)
 
-    def local(
-        self, tile: Slices, points: Coefficients, left: Index, needed: Array
-    ) -> ProvingSpace | None:
+    def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
         """From the tile's corners and middle."""
-        assert self.space is not None
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
         if len(left) < 4 * len(anchors):
             return None
         return self.space.local(points.take(anchors))
 
 
-class LinkMethod(ReducedMethod):
+class LinkMethod(SpaceMethod):
     """Points that are instants of mechanisms of the same large links."""
 
     solver = "reduced bases of links"

@@ -146,7 +146,6 @@ def tile_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def attributes(grid: Grid, method: Method, k: int, tolerance: float) -> dict[str, Any]:
     """Provenance, and the attributes that identify a study."""
-    system = grid.freeze(grid.point([0] * len(grid.shape)))
     return provenance() | {
         "title": "stability map",
         "model": type(grid.model).__name__,
@@ -154,6 +153,6 @@ def attributes(grid: Grid, method: Method, k: int, tolerance: float) -> dict[str
         "fixed": constants_text(grid.constants),
         "modes": k,
         "tolerance": tolerance,
-        "unknowns": system.n,
+        "unknowns": grid.first.n,
         "solver": method.solver,
     }

@@ -12,9 +12,7 @@ again, a map of another model is refused.
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,7 +24,15 @@ from tqdm import tqdm
 
 from assembly.errors import StorageError
 from modal.data.datasets import coordinate, described, in_words
-from modal.data.folder import discard, lock, release, remove_leftovers, remove_stale, replacing
+from modal.data.folder import (
+    discard,
+    lock,
+    release,
+    remove_leftovers,
+    remove_stale,
+    replacing,
+    storage_faults,
+)
 from modal.data.integrity import (
     CHECKSUMS,
     DIGEST,
@@ -338,23 +344,6 @@ class MapStore:
         variables = {name: (names, self._group[name][...]) for name in MAP}
         kept = {key: value for key, value in self._group.attrs.items() if key != CHECKSUMS}
         return in_words(described(xr.Dataset(variables, coords=self.axes, attrs=kept), MAP))
-
-
-@contextmanager
-def storage_faults(path: Path | None, state: Any) -> Iterator[None]:
-    """Raise errors of the operating system as one StorageError that says what is stored."""
-    try:
-        yield
-    except OSError as fault:
-        if isinstance(fault, StorageError):
-            raise
-        reason = (
-            "the disk is full"
-            if fault.errno in (errno.ENOSPC, errno.EDQUOT)
-            else fault.strerror or str(fault)
-        )
-        kept = state() if callable(state) else state
-        raise StorageError(f"{path}: {reason}; {kept}") from None
 
 
 def _short(value: Any) -> str:

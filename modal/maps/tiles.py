@@ -1,8 +1,14 @@
-"""Begin or continue a stored map, and compute the tiles that are missing."""
+"""Begin or continue a stored map, and compute the tiles that are missing, over the ranks of a run.
+
+The first rank hands out the tiles and computes tiles itself in between. The others hold one tile in
+reserve, so that they do not wait for it. A fault on any rank ends the map on all of them; tiles in
+work are finished first. Signals are for the first rank: mpiexec sends them to all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +17,21 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from assembly.errors import InputError
-from assembly.parallel.ranks import agreed, of_first, start_petsc
+from assembly.parallel.ranks import (
+    agreed,
+    of_first,
+    portable,
+    receive,
+    signals_blocked,
+    signals_ignored,
+    start_petsc,
+    wait,
+)
 from modal.maps.methods import Method
-from modal.maps.over_ranks import compute_tiles
 from modal.maps.store import MapStore, Slices
+
+Columns = Mapping[str, NDArray[Any]]
+TILE, REPORT = 1, 2  # tags of messages
 
 
 def computed(
@@ -92,3 +109,122 @@ def fill(comm: Any | None, held: MapStore, method: Method, quiet: bool | None) -
             bar.update(int(np.prod([s.stop - s.start for s in tile])))
 
         compute_tiles(comm, held.tiles(), compute, accept)
+
+
+def compute_tiles(
+    comm: Any | None,
+    tiles: Sequence[Slices],
+    compute: Callable[[Slices], Columns | None],
+    accept: Callable[[Slices, Columns | None], None],
+) -> None:
+    """Compute all tiles, each on one rank.
+
+    Parameters
+    ----------
+    comm : communicator or None
+        All its ranks call this function; None: this process alone.
+    tiles : sequence of tuple of slice
+        Those of the first rank count.
+    compute : callable
+        Computes a tile and stores it, or returns its columns. Called on any rank.
+    accept : callable
+        Takes what `compute` returned. Called on the first rank, for every tile.
+
+    Raises
+    ------
+    Exception
+        The first one that any rank has raised, on all ranks.
+    """
+    if comm is None:
+        for tile in tiles:
+            accept(tile, compute(tile))
+    elif comm.rank == 0:
+        _Distribution(comm, tiles, compute, accept).run()
+    else:
+        with signals_ignored():
+            _take_part(comm, compute)
+
+
+class _Distribution:
+    """The first rank's side."""
+
+    def __init__(
+        self,
+        comm: Any,
+        tiles: Sequence[Slices],
+        compute: Callable[[Slices], Columns | None],
+        accept: Callable[[Slices, Columns | None], None],
+    ) -> None:
+        self.comm, self.compute, self.accept = comm, compute, accept
+        self.waiting = deque(tiles)
+        self.held: dict[int, int] = dict.fromkeys(range(1, comm.size), 0)  # tiles of each rank
+        self.fault: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._loop()
+        except BaseException as fault:
+            self.fault = self.fault or fault
+            self.waiting.clear()
+            while any(self.held.values()):
+                self._take_report()
+        outcome = None if self.fault is None else portable(self.fault)
+        for rank in self.held:
+            self.comm.send(outcome, dest=rank, tag=TILE)
+        if self.fault is not None:
+            raise self.fault
+
+    def _loop(self) -> None:
+        self._hand_out()
+        while self.waiting or any(self.held.values()):
+            while self.comm.Iprobe(tag=REPORT):
+                self._take_report()
+            if self.fault is not None:
+                raise self.fault
+            if self.waiting:
+                tile = self.waiting.popleft()
+                self.accept(tile, self.compute(tile))
+            elif any(self.held.values()):
+                wait(lambda: bool(self.comm.Iprobe(tag=REPORT)))
+
+    def _hand_out(self) -> None:
+        """One tile for every rank, and one in reserve while there are more than ranks."""
+        for depth in (1, 2):
+            for rank, count in self.held.items():
+                enough = depth == 1 or len(self.waiting) > self.comm.size
+                if count < depth and self.waiting and enough:
+                    with signals_blocked():
+                        self.comm.send(self.waiting.popleft(), dest=rank, tag=TILE)
+                        self.held[rank] += 1
+
+    def _take_report(self) -> None:
+        from mpi4py import MPI
+
+        wait(lambda: bool(self.comm.Iprobe(tag=REPORT)))
+        with signals_blocked():
+            rank, tile, columns, fault = self.comm.recv(source=MPI.ANY_SOURCE, tag=REPORT)
+            self.held[rank] -= 1
+        if fault is None:
+            self.accept(tile, columns)
+            self._hand_out()
+        elif self.fault is None:
+            self.fault = fault
+
+
+def _take_part(comm: Any, compute: Callable[[Slices], Columns | None]) -> None:
+    """The side of the other ranks."""
+    own: Exception | None = None
+    while True:
+        tile = receive(comm, source=0, tag=TILE)
+        if not isinstance(tile, tuple):
+            break
+        columns = None
+        if own is None:
+            try:
+                columns = compute(tile)
+            except Exception as fault:
+                own = fault
+        sent = None if own is None else portable(own)
+        comm.send((comm.rank, tile, columns, sent), dest=0, tag=REPORT)
+    if tile is not None:
+        raise own or tile

@@ -10,26 +10,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 from scipy.spatial.transform import Rotation
 
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.errors import InputError
-from modal.periodic.blade_coordinates import blade_coordinates
+from assembly.magnitudes import EQUAL
 from modal.periodic.coleman import Coleman
 from modal.transient.equations import freezer
-from modal.types import Array
+from modal.types import Array, Index
 
 Blade = str | Sequence[str] | Sequence[int]
 
 SPACED = 1e-6  # rad: how far the azimuths of blades may be from even spacing
-SAME_AXIS = 1e-9  # how far the axes of rotation of two bodies may differ, relative
-SAME_RATE = 1e-9  # relative change of the rate of rotation over a turn
+INDEPENDENT = 1e-8  # relative size of a row that adds nothing to those chosen
 
 
 def transformation(
     model: Any, blades: Sequence[Blade], rate: float | None, turning: Sequence[Sequence[int]]
 ) -> tuple[Any, Coleman]:
-    """The model in coordinates that are the same in every blade, and its multiblade transformation.
+    """The model and its multiblade transformation.
 
     Raises InputError.
     """
@@ -62,23 +62,24 @@ def _of_bodies(
         if name not in mechanism.bodies:
             known = ", ".join(mechanism.bodies)
             raise InputError(f"blades: no body {name!r}; bodies are {known}")
-    model = _with_alike_blades(mechanism, blades)
-    dofs = model.freeze(0.0).dofs
+    rows = _alike_rows(mechanism, blades)
+    dofs = mechanism.freeze(0.0).dofs if rows is None else mechanism.dofs.select(rows)
     first = blades[0][0]
     spin, axis = _spin(mechanism, first)
     if rate is not None:
-        if abs(abs(rate) - spin) > SAME_RATE * spin:
+        if abs(abs(rate) - spin) > EQUAL * spin:
             raise InputError(f"rate: {first!r} turns at {spin:.9g} rad/s, got {rate:.9g}")
     azimuths = _azimuths(mechanism, dofs, blades, axis)
     numbers = [_numbers(mechanism, dofs, blade) for blade in blades]
     inside = {name for blade in blades for name in blade}
     pairs = _turning_pairs(mechanism, dofs, inside, axis)
     own = [[k for *_, k in rows] for rows in numbers]
-    return model, Coleman.of(len(dofs), own, pairs, azimuths, spin)
+    return mechanism, Coleman.of(len(dofs), own, pairs, azimuths, spin, rows)
 
 
-def _with_alike_blades(mechanism: Any, blades: list[tuple[Any, ...]]) -> Any:
-    """The mechanism, or in other coordinates where its blades keep different degrees of freedom."""
+def _alike_rows(mechanism: Any, blades: list[tuple[Any, ...]]) -> Index | None:
+    """Numbers, in those of all bodies, of degrees of freedom that are the same in every blade and
+    determine the others; None where those of the mechanism are."""
     dofs, every = mechanism.freeze(0.0).dofs, mechanism.dofs
     kept = [[row[:3] for row in _numbers(mechanism, dofs, blade)] for blade in blades]
     inside = {name for blade in blades for name in blade}
@@ -90,13 +91,39 @@ def _with_alike_blades(mechanism: Any, blades: list[tuple[Any, ...]]) -> Any:
     ]
     turning = [row for other in others for row in _numbers(mechanism, dofs, other)]
     if all(one == kept[0] for one in kept) and not turning:
-        return mechanism
+        return None
     numbers = [_numbers(mechanism, every, blade) for blade in blades]
     if any([row[:3] for row in one] != [row[:3] for row in numbers[0]] for one in numbers):
         raise InputError("blades: their bodies have different nodes or degrees of freedom")
     turn = [row[3] for other in others for row in _numbers(mechanism, every, other)]
     columns = [np.array([row[3] for row in one], dtype=np.intp) for one in numbers]
-    return blade_coordinates(mechanism, columns, np.array(turn, dtype=np.intp))
+    T = mechanism.transformation(0.0)[0].toarray()
+    across = np.array(turn, dtype=np.intp)
+    still = np.setdiff1d(np.arange(len(T)), np.concatenate([*columns, across]))
+    rows = _added(T, still[:0], still)
+    rows = np.concatenate([rows, _added(T, rows, across)])
+    own = np.flatnonzero(np.isin(columns[0], _added(T, rows, columns[0])))
+    rows = np.concatenate([rows, *(blade[own] for blade in columns)])
+    if len(rows) != T.shape[1] or np.linalg.cond(T[rows]) > 1.0 / INDEPENDENT:
+        raise InputError(
+            "blades: they are not alike: no degrees of freedom that are the same in all of them "
+            "determine the others"
+        )
+    return rows
+
+
+def _added(T: Array, rows: Index, candidates: Index) -> Index:
+    """The candidates whose rows of T span, with some `rows`, what all of them span."""
+    if not len(candidates):
+        return candidates
+    A = T[candidates]
+    if len(rows):
+        Q = la.orth(T[rows].T)
+        A = A - (A @ Q) @ Q.T
+    _, R, order = la.qr(A.T, mode="economic", pivoting=True)
+    sizes = np.abs(np.diag(R))
+    count = int((sizes > INDEPENDENT * max(1.0, sizes.max(initial=0.0))).sum())
+    return np.sort(candidates[order[:count]])
 
 
 def _spin(mechanism: Any, body: str) -> tuple[float, Array]:
@@ -106,7 +133,7 @@ def _spin(mechanism: Any, body: str) -> tuple[float, Array]:
     if size == 0.0:
         raise InputError(f"blades: {body!r} does not turn")
     later = np.asarray(mechanism.kinematics(1.0 / size)[body].omega, dtype=float)
-    if np.linalg.norm(later - omega) > SAME_RATE * size:
+    if np.linalg.norm(later - omega) > EQUAL * size:
         raise InputError(f"blades: {body!r} does not turn at a constant rate")
     return size, mechanism.position(0.0)[body][1] @ (omega / size)
 
@@ -149,7 +176,7 @@ def _about_axis_alone(
         own = np.abs(position[name][1].T @ axis)
         nodes = _nodes_of(mechanism, name)
         components = dofs.component[(dofs.node >= nodes.start) & (dofs.node < nodes.stop)] % 3
-        if np.any(np.abs(own[components] - 1.0) > SAME_AXIS):
+        if np.any(np.abs(own[components] - 1.0) > EQUAL):
             return False
     return True
 
@@ -198,8 +225,8 @@ def _turning_pairs(
             continue
         own = position[name][1].T @ axis
         along = int(np.argmax(np.abs(own)))
-        if abs(abs(own[along]) - 1.0) > SAME_AXIS or np.linalg.norm(np.cross(omega, own)) > (
-            SAME_AXIS * np.linalg.norm(omega)
+        if abs(abs(own[along]) - 1.0) > EQUAL or np.linalg.norm(np.cross(omega, own)) > (
+            EQUAL * np.linalg.norm(omega)
         ):
             raise InputError(
                 f"blades: body {name!r} turns, and none of its own axes is that of the rotor; "

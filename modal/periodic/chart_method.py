@@ -1,16 +1,17 @@
-"""A Hill chart of motions that share their shapes (docs/numerics.md, "Hill charts").
+"""The points of a Hill chart (docs/numerics.md, "Hill charts").
 
 The accelerations of all motions on one space of shapes are a polynomial of the parameters. Where
 the motion is slow beside the distance of slow and fast modes, the fast shapes are eliminated, and
 only the slow accelerations are evaluated at the points of that panel. A point then costs the Gauss
 steps of a few coordinates, twice. Errors by shapes, elimination and polynomials are measured at
-points of every panel.
+points of every panel. Charts of few points, or of motions that do not share shapes, have a Floquet
+analysis at every point.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -18,26 +19,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assembly.errors import AccuracyError
+from assembly.errors import AccuracyError, ConvergenceError
+from assembly.mechanisms.mechanism import LARGE_BODY, MechanismSystem
+from assembly.system.frozen import FrozenSystem
+from modal.maps.grid import Grid, named
 from modal.maps.store import Slices
-from modal.maps.verdict_columns import columns
-from modal.periodic.chart_bases import with_bases
-from modal.periodic.chart_motion import ChartMotion, Motion, Motions, accelerations_of, matrix_sizes
-from modal.periodic.chart_panel import SHARE, Panel, Spectra, panel_of
-from modal.periodic.chart_points import ChartPoints
-from modal.periodic.chart_proofs import decaying_boxes, on_all_shapes
-from modal.periodic.periodic_verdict import periodic_verdict
-from modal.periodic.periodicity import check_period
-from modal.periodic.sampling import sampling
-from modal.periodic.second_order_steps import Multipliers
+from modal.maps.verdicts import columns
+from modal.periodic.chart_motion import (
+    ALL_SHAPES,
+    INSTANTS,
+    SHARE,
+    ChartMotion,
+    Motion,
+    Motions,
+    Spectra,
+    accelerations_of,
+    matrix_sizes,
+)
+from modal.periodic.chart_panel import Panel, panel_of
+from modal.periodic.collocation import Multipliers
+from modal.periodic.decaying_modes import decaying_boxes, on_all_shapes
+from modal.periodic.floquet import BASIS_ACCURACY, floquet
+from modal.periodic.floquet_modes import periodic_verdict
+from modal.periodic.sampling import check_period, sampling
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict
+from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
+from modal.reduction.link_space import LinkFamily, LinkSpace, linked
+from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_space
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
-from modal.reduction.reduced_motion import ReducedMotion
-from modal.transient.equations import SecondOrderModel
+from modal.transient.equations import SecondOrderModel, freezer, instants, is_second_order
 from modal.types import Array, Complex, Index
 
-REDUCED = 0  # value of the map's flag `source`
+Period = float | Callable[..., float]
+
+SHARED_POINTS = 8  # of a chart, from which shared shapes pay
 AFFINE = 1e-8  # of the largest entries: deviation of the polynomial of the matrices
 SAFETY = 2.0  # on errors measured at a few points
 KNOWN = 0.05  # largest error a period of an exponent that is known
@@ -47,29 +63,71 @@ RESOLVED = 1e-3  # error a period below which no more steps are taken
 REFINEMENTS = 3  # numbers of steps that are tried
 
 
-class SharedShapes:
-    """The method: `prepare` or `restore`, then tiles in any order."""
+class ChartMethod:
+    """The points of a chart: `prepare` or `restore`, then tiles in any order.
 
-    def __init__(self, chart: ChartPoints, checks: int) -> None:
-        self.chart, self.grid, self.checks = chart, chart.grid, checks
+    panels: of shared shapes, and the number of each point's in `places`; none where points are
+    computed by themselves.
+    """
+
+    solver = "Floquet multipliers"
+
+    def __init__(
+        self, grid: Grid, period: Period, k: int, breaks: Sequence[float], checks: int
+    ) -> None:
+        self.grid, self.k, self.breaks, self.checks = grid, k, breaks, checks
+        self._period = period
         self.panels: list[Panel] = []
-        self.whole = False
-        self.axis, self.places = 0, np.zeros(0, dtype=np.intp)
+        self.places = np.zeros(grid.count, dtype=np.intp)
         self.proved = np.zeros((0, 0))
 
+    def period(self, point: Mapping[str, float]) -> float:
+        """Of the motion at a point, s."""
+        if callable(self._period):
+            return float(self._period(**point, **self.grid.constants))
+        return self._period
+
+    def motion(self, point: Mapping[str, float]) -> Motion:
+        """The model of a point and its period, s."""
+        return self.grid.model(**point, **self.grid.constants), self.period(point)
+
+    def prints(self) -> PointPrints:
+        """The fingerprints of the family: its period and its matrices at a few instants of it."""
+        probe = MotionProbe()
+
+        def of(point: Mapping[str, float]) -> Array:
+            axes = self.grid.axes
+            place = [int(np.argmax(axes[name] == value)) for name, value in point.items()]
+            model, period = self.motion(point)
+            times = period * np.random.default_rng([37, *place]).uniform(size=TIMES)
+            return probe.of(instants(model, times), period)
+
+        return PointPrints(self.grid.points, self.grid.sampled(), of, MotionProbe.rows)
+
     def prepare(self) -> dict[str, NDArray[Any]]:
-        """The panels. Raises AccuracyError where the motions do not share shapes."""
+        """The panels, where the motions share their shapes."""
+        shared = not self.breaks and self.grid.count >= SHARED_POINTS
+        models = [self.motion(point)[0] for point in self.grid.sampled(0)] if shared else []
+        if shared and all(is_second_order(model) for model in models):
+            try:
+                self._train()
+            except AccuracyError:
+                self.panels = []
+        return self.arrays()
+
+    def _train(self) -> None:
+        """Raises AccuracyError where the motions do not share shapes."""
         axes = list(self.grid.axes.values())
         low, high = np.array([a.min() for a in axes]), np.array([a.max() for a in axes])
         ends = itertools.product(*({a, b} for a, b in zip(low, high, strict=True)))
         points = [self._named(np.array(end)) for end in (*ends, 0.5 * (low + high))]
-        k = self.chart.k
-        motions = with_bases(_remembered(self.chart.motion), points, k)
+        k = self.k
+        motions = with_bases(_remembered(self.motion), points, k)
         for point in points:
             _check_smooth(*motions(point))
         motion = ChartMotion.of(motions, points, k)
         of_bases = isinstance(motions(points[0])[0], ReducedMotion)
-        self.whole = motion.is_whole and not of_bases
+        whole = motion.is_whole and not of_bases
         k = min(k, len(motion.frequencies))
         provable = not motion.is_whole and not of_bases and len(motion.shapes) <= MOST_DOFS
         every = on_all_shapes(motion, motions, points) if provable else None
@@ -79,141 +137,75 @@ class SharedShapes:
         def matrices(*x: float) -> Array:
             return (every or motion).matrices(motions(self._named(np.array(x))))
 
-        whole = parameter_polynomial(
+        polynomial = parameter_polynomial(
             lambda x: motion.projected(matrices(*x), every) if every else matrices(*x),
             low, high, AFFINE, matrix_sizes,
         )  # fmt: skip
-        if whole is None:
+        if polynomial is None:
             raise AccuracyError("the matrices are not smooth functions of the parameters")
-        spectra = Spectra.of(
-            motion, [accelerations_of(whole(self._vector(point))) for point in points]
-        )
-        self._divide(motion, whole, spectra, k)
+        samples = [accelerations_of(polynomial(self._vector(point))) for point in points]
+        spectra = Spectra.of(motion, samples)
+        self._divide(motion, polynomial, spectra, whole)
         self._measure(motions, motion)
         if every is not None:
             boxes = decaying_boxes(every, lambda x: matrices(*x), self._turning, axes, k, AFFINE)
             self.proved = np.array([[*box, spectra.fastest(int(box[-2]))] for box in boxes])
-        return self.arrays()
 
     def _divide(
-        self, motion: ChartMotion, whole: ParameterPolynomial, spectra: Spectra, k: int
+        self, motion: ChartMotion, polynomial: ParameterPolynomial, spectra: Spectra, whole: bool
     ) -> None:
-        """Panels: neighbouring values of the axis along which the period changes most."""
-        axes = list(self.grid.axes.values())
-        self.axis = self._period_axis()
-        values = axes[self.axis]
-        rates = np.array([self._rate(value) for value in values])
+        """Panels: points with the same number of slow coordinates."""
+        points = np.array([self._vector(p) for p in self.grid.points(_all_of(self.grid))])
+        periods = np.array([self._turning(x) for x in points])
+        rates, place = np.unique(periods, return_inverse=True)
         # A verdict on all modes needs all shapes.
         r = len(motion.frequencies)
-        kept = np.array([r if self.whole else spectra.slow(k, rate) for rate in rates])
-        order = np.argsort(values, kind="stable")
-        cuts = np.flatnonzero(np.diff(kept[order])) + 1
-        self.panels, self.places = [], np.zeros(len(values), dtype=np.intp)
-        fastest = spectra.fastest(k)
-        for rows in np.split(order, cuts):
-            m, box = int(kept[rows[0]]), (whole.low.copy(), whole.high.copy())
-            box[0][self.axis], box[1][self.axis] = values[rows].min(), values[rows].max()
-            panel = self._panel(motion, whole, spectra, box, (m, fastest, rates[rows].max()))
+        fastest = spectra.fastest(r if whole and r > ALL_SHAPES else self.k)
+        kept = np.array([r if whole else spectra.slow(min(self.k, r), rate) for rate in rates])
+        for m in np.unique(kept):
+            rows = np.flatnonzero(kept[place] == m)
+            box, rate = (points[rows].min(axis=0), points[rows].max(axis=0)), periods[rows].max()
+            found = None
+            # More slow coordinates where these cannot be told apart.
+            while found is None and m < r:
+                harmonics = int(SHARE * spectra.gap(m) / rate)
+                found = panel_of(
+                    motion, lambda x: accelerations_of(polynomial(x)),
+                    lambda x: 2.0 * np.pi / self._turning(x), box, m, fastest, harmonics,
+                )  # fmt: skip
+                m = spectra.slow(m + 1, rate)
             self.places[rows] = len(self.panels)
-            self.panels.append(panel)
-
-    def _panel(
-        self,
-        motion: ChartMotion,
-        whole: ParameterPolynomial,
-        spectra: Spectra,
-        box: tuple[Array, Array],
-        needs: tuple[int, float, float],
-    ) -> Panel:
-        """With m slow modes, or with more where these cannot be told apart."""
-        (m, fastest, rate), r = needs, len(motion.frequencies)
-        while m < r:
-            harmonics = int(SHARE * spectra.gap(m) / rate)
-            found = panel_of(
-                motion, lambda x: accelerations_of(whole(x)), self._period, box, m, fastest,
-                harmonics,
-            )  # fmt: skip
-            if found is not None:
-                return found
-            m = spectra.slow(m + 1, rate)
-        return Panel(whole, motion.frequencies, fastest, self.whole)
-
-    def _period_axis(self) -> int:
-        """The number of the axis along which the period changes most."""
-        first = [values[0] for values in self.grid.axes.values()]
-        changes = []
-        for n, values in enumerate(self.grid.axes.values()):
-            periods = [self._period(np.array([*first[:n], x, *first[n + 1 :]])) for x in values]
-            changes.append(np.ptp(periods))
-        return int(np.argmax(changes))
-
-    def _rate(self, value: float) -> float:
-        """Fastest 2π/T, rad/s, at a value of the axis of the panels."""
-        others = [{a.min(), a.max()} for a in self.grid.axes.values()]
-        others[self.axis] = {value}
-        return max(2.0 * np.pi / self._period(np.array(p)) for p in itertools.product(*others))
+            self.panels.append(found or Panel(polynomial, motion.frequencies, fastest, whole))
 
     def _measure(self, motions: Motions, motion: ChartMotion) -> None:
         """Enter the errors by shapes, elimination and polynomials found at points of each panel."""
         rng = np.random.default_rng(17)
-        axes = list(self.grid.axes.values())
+        points = self.grid.points(_all_of(self.grid))
         for number, panel in enumerate(self.panels):
-            speeds, errors = [], []
-            for _ in range(max(1, self.checks)):
-                rows = np.flatnonzero(self.places == number)
-                chosen = [int(rng.integers(len(a))) for a in axes]
-                chosen[self.axis] = int(rng.choice(rows))
-                x = np.array([a[i] for a, i in zip(axes, chosen, strict=True)])
-                speed, error = self._difference(motions, motion, panel, x)
-                speeds.append(speed)
-                errors.append(error)
-            measured = np.concatenate(errors)
-            if measured.size:
-                self.panels[number] = panel.with_errors(np.concatenate(speeds), SAFETY * measured)
-
-    def _difference(
-        self, motions: Motions, motion: ChartMotion, panel: Panel, x: Array
-    ) -> tuple[Array, Array]:
-        """Speeds, rad/s, and errors, per unit condition, 1/s, of the known exponents of a point."""
-        model, period = motions(self._named(x))
-        matrices = motion.matrices((model, period))
-
-        def of_all(first: int) -> Multipliers:
-            """By all shapes, of the period that begins at part `first`."""
-            table = np.roll(matrices, -first, axis=0)[None]
-            constant = ParameterPolynomial(x, x, (0,) * len(x), table)
-            reference = Panel(constant, motion.frequencies, panel.fastest, panel.whole)
-            return next(reference.multipliers(x, period))
-
-        exact, found = of_all(0), next(panel.multipliers(x, period))
-        known = np.flatnonzero(exact.errors <= KNOWN)
-        apart = _distances(found.logs, exact.logs[known]).min(axis=1)
-        steps = exact.errors[known] + np.min(found.errors, initial=0.0)
-        error = np.maximum(apart - steps, 0.0) / period
-        missed = np.zeros(len(known))
-        for first in () if panel.whole else motion.untrained():
-            there = of_all(first)
-            same = _distances(there.logs, exact.logs[known]).argmin(axis=1)
-            H = accelerations_of(matrices[first : first + 1])[0]
-            part = motion.missed((model, period), H, there.vectors[:, same], first)
-            missed = np.maximum(missed, part)
-        error = (error + missed) / exact.conditions[known]
-        return exact.speeds[known], error
+            rows = np.flatnonzero(self.places == number)
+            chosen = rng.choice(rows, size=min(len(rows), max(1, self.checks)), replace=False)
+            measured = [
+                _difference(motions(points[row]), motion, panel, self._vector(points[row]))
+                for row in chosen
+            ]
+            speeds, errors = np.concatenate(measured, axis=1)
+            if errors.size:
+                self.panels[number] = panel.with_errors(speeds, SAFETY * errors)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that `restore` needs to give the same tiles bit by bit."""
-        out: dict[str, NDArray[Any]] = {
-            "axis": np.array([self.axis]), "places": self.places, "proved": self.proved
-        }  # fmt: skip
+        if not self.panels:
+            return {}
+        out: dict[str, NDArray[Any]] = {"places": self.places, "proved": self.proved}
         for number, panel in enumerate(self.panels):
             out |= {f"{number}:{name}": array for name, array in panel.arrays().items()}
         return out
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue with stored panels."""
-        self.axis, self.places = int(arrays["axis"][0]), arrays["places"]
-        self.proved = arrays["proved"]
-        self.panels = []
+        if not arrays:
+            return
+        self.places, self.proved = arrays["places"], arrays["proved"]
         for number in range(int(self.places.max()) + 1):
             start = f"{number}:"
             own = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
@@ -222,16 +214,33 @@ class SharedShapes:
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The columns of the points of a tile."""
         points = self.grid.points(tile)
-        verdicts = [self._verdict(self._vector(point)) for point in points]
-        return columns(verdicts, np.full(len(points), REDUCED, dtype=np.int8))
+        if not self.panels:
+            full = np.ones(len(points), dtype=np.int8)
+            return columns([self.verdict(point) for point in points], full)
+        places = self.places.reshape(self.grid.shape)[tile].ravel()
+        verdicts = [
+            self._from_panel(self._vector(point), self.panels[place])
+            for point, place in zip(points, places, strict=True)
+        ]
+        return columns(verdicts, np.zeros(len(points), dtype=np.int8))
 
-    def _verdict(self, x: Array) -> Verdict:
-        values = list(self.grid.axes.values())[self.axis]
-        panel = self.panels[self.places[int(np.argmin(np.abs(values - x[self.axis])))]]
-        period, rest = self._period(x), self._rest(x, panel)
+    def verdict(self, point: Mapping[str, float]) -> Verdict:
+        """Of one point by itself. Raises ConvergenceError with its name."""
+        model, T = self.motion(point)
+        try:
+            found = floquet(model, T, k=self.k, breaks=self.breaks)
+        except ConvergenceError as fault:
+            raise ConvergenceError(f"at {named(point)}: {fault}", partial=fault.partial) from fault
+        # Where the error is infinite the exponent is an upper bound: below zero it is not critical.
+        counted = np.isfinite(found.error) | (found.exponents.real > 0.0)
+        proof = COUNT if found.is_complete else MODES
+        return periodic_verdict(found.exponents[counted], found.error[counted], T, proof)
+
+    def _from_panel(self, x: Array, panel: Panel) -> Verdict:
+        period, rest = 2.0 * np.pi / self._turning(x), self._rest(x, panel)
         verdict: Verdict | None = None
         for found in itertools.islice(panel.multipliers(x, period, rest.resolved), REFINEMENTS):
-            verdict, by_steps = _judged(found, period, panel, self.chart.k, rest)
+            verdict, by_steps = _judged(found, period, panel, self.k, rest)
             resolved = by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period)
             if resolved and not found.complete_to < rest.speed:
                 break
@@ -255,11 +264,12 @@ class SharedShapes:
     def _vector(self, point: Mapping[str, float]) -> Array:
         return np.array([point[name] for name in self.grid.axes])
 
-    def _period(self, x: Array) -> float:
-        return self.chart.period(self._named(x))
-
     def _turning(self, x: Array) -> float:
-        return 2.0 * np.pi / self._period(x)
+        """2π/T, rad/s."""
+        return 2.0 * np.pi / self.period(self._named(x))
+
+    def destroy(self) -> None:
+        """Nothing to release."""
 
 
 @dataclass(frozen=True)
@@ -282,6 +292,78 @@ class Rest:
         return found.complete_to >= self.speed and (self.count is None or above <= self.count)
 
 
+def with_bases(motions: Motions, points: Sequence[Mapping[str, float]], k: int) -> Motions:
+    """The motions, those of large bodies and of mechanisms with large links on bases grown at some
+    points.
+
+    Raises AccuracyError where the mechanisms do not share their links, or the bases cannot be made
+    accurate enough.
+    """
+
+    def freeze(at: Mapping[str, Any]) -> FrozenSystem:
+        return freezer(motions(at["point"])[0])(at["t"])
+
+    parts = np.arange(2 * INSTANTS) / (2 * INSTANTS)
+    at = [{"point": p, "t": float(t)} for p in points for t in motions(p)[1] * parts]
+    first = freeze(at[0])
+    if isinstance(first, MechanismSystem) and linked(first) is not None:
+        family = LinkFamily(first, freeze)
+        links = LinkSpace(family, k, BASIS_ACCURACY)
+        worst = links.train_for_good(family.coefficients(at))
+        if worst > 1.0:
+            raise AccuracyError(f"bases of links: an error bound stays {worst:.3g} times too large")
+
+        def on_links(point: Mapping[str, float]) -> Motion:
+            (mechanism,) = family.coefficients([{"point": point, "t": 0.0}]).mechanisms
+            return LinkMotion(links, mechanism), motions(point)[1]
+
+        return on_links
+    if isinstance(first, MechanismSystem) or first.n < LARGE_BODY:
+        return motions
+    made = body_space(freeze, at, k, BASIS_ACCURACY)
+    if made is None:
+        return motions
+    space, coefficients = made
+    if space.train_for_good(coefficients) > 1.0:
+        raise AccuracyError("reduced basis: an error bound stays too large along the motion")
+
+    def on_basis(point: Mapping[str, float]) -> Motion:
+        model, period = motions(point)
+        return BodyMotion(freezer(model), space, period), period
+
+    return on_basis
+
+
+def _all_of(grid: Grid) -> Slices:
+    return tuple(slice(0, size) for size in grid.shape)
+
+
+def _difference(given: Motion, motion: ChartMotion, panel: Panel, x: Array) -> Array:
+    """Speeds, rad/s, and errors, per unit condition, 1/s, of the known exponents of a point,
+    (2, m)."""
+    period, matrices = given[1], motion.matrices(given)
+
+    def of_all(first: int) -> Multipliers:
+        """By all shapes, of the period that begins at part `first`."""
+        table = np.roll(matrices, -first, axis=0)[None]
+        constant = ParameterPolynomial(x, x, (0,) * len(x), table)
+        reference = Panel(constant, motion.frequencies, panel.fastest, panel.whole)
+        return next(reference.multipliers(x, period))
+
+    exact, found = of_all(0), next(panel.multipliers(x, period))
+    known = np.flatnonzero(exact.errors <= KNOWN)
+    apart = _distances(found.logs, exact.logs[known]).min(axis=1)
+    steps = exact.errors[known] + np.min(found.errors, initial=0.0)
+    error = np.maximum(apart - steps, 0.0) / period
+    missed = np.zeros(len(known))
+    for first in () if panel.whole else motion.untrained():
+        there = of_all(first)
+        same = _distances(there.logs, exact.logs[known]).argmin(axis=1)
+        H = accelerations_of(matrices[first : first + 1])[0]
+        missed = np.maximum(missed, motion.missed(given, H, there.vectors[:, same], first))
+    return np.stack([exact.speeds[known], (error + missed) / exact.conditions[known]])
+
+
 def _distances(logs: Complex, others: Complex) -> Array:
     """Of each of `others` (m,) from all log μ (N,), imaginary parts on their circle: (m, N)."""
     apart = logs[None, :] - others[:, None]
@@ -299,15 +381,8 @@ def _check_smooth(model: Any, period: float) -> None:
 
 def _remembered(motions: Motions) -> Motions:
     """The motions, each made once: a mechanism keeps what it has solved of its motion."""
-    made: dict[tuple[float, ...], Motion] = {}
-
-    def motion(point: Mapping[str, float]) -> Motion:
-        key = tuple(point.values())
-        if key not in made:
-            made[key] = motions(point)
-        return made[key]
-
-    return motion
+    made = cache(lambda *items: motions(dict(items)))
+    return lambda point: made(*point.items())
 
 
 def _judged(

@@ -17,22 +17,24 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import AccuracyError
-from modal.periodic.balanced import Balanced
-from modal.periodic.basis_error import basis_error
+from modal.periodic.galerkin import INDEPENDENT, GalerkinModel
+from modal.periodic.orbit_error import residual_error
 from modal.reduction.interpolation import fourier_interpolant
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.reduction.motion import ReducedMotion
 from modal.transient.equations import SecondOrderModel
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 Motion = tuple[Any, float]  # a model and the period of its motion, s
 Motions = Callable[[Mapping[str, float]], Motion]
 
 ALL_SHAPES = 16  # DOFs up to which the space is the whole one
+MOST_WORK = 2e7  # n³ × rad a period of the fastest mode, up to which it is the whole one as well
 INSTANTS = 6  # of a motion, whose frozen modes span the space
 GUARD = 3  # additional modes
-INDEPENDENT = 1e-4  # of the largest singular value, in the energy norm
 FIRST_PARTS, MOST_PARTS = 32, 256  # of a period
 BETWEEN = np.arange(1, 8) * 0.5 * (np.sqrt(5.0) - 1.0) % 1.0  # parts on no grid: aliases differ
+SHARE = 0.5  # of the distance of slow and fast frequencies: highest harmonic of the elimination
+APART = 40.0  # distance of slow and fast frequencies, in rates of the motion
 TAIL = 1e-8  # of the largest Fourier coefficient of H: what the highest may have
 
 
@@ -70,9 +72,10 @@ class ChartMotion:
             samples.append(_sampled(model, times))
         M, C, K = (np.concatenate(part) for part in zip(*samples, strict=True))
         K = 0.5 * (K + K.swapaxes(1, 2))
+        longest = max(motions(point)[1] for point in points)
         V = (
             np.eye(M.shape[1])
-            if M.shape[1] <= ALL_SHAPES
+            if M.shape[1] <= ALL_SHAPES or _work(M, K, longest) <= MOST_WORK
             else _space(M, C, K, k + GUARD, independent)
         )
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
@@ -155,16 +158,14 @@ class ChartMotion:
         """Estimated errors (m,), 1/s, of exponents with vectors (2r, m) at a part of the period,
         where the accelerations are H (r, 2r), by what shapes and bases miss of the model."""
         model, period = motion
+        displaced, rate = np.split(vectors, 2)
+        moved: tuple[Complex, ...] = (displaced / self.frequencies[:, None], rate, H @ vectors)
+        source, shapes = model, self.shapes
+        if not isinstance(model, ReducedMotion):
+            source, shapes = GalerkinModel(model, self.shapes), np.eye(len(H))
         t = self.start + period * part / self.parts
-        out = np.zeros(vectors.shape[1])
-        if not self.is_whole:
-            scale = np.concatenate([self.frequencies, np.ones(len(self.frequencies))])
-            A = self.states(H)
-            here = Balanced(lambda _: A, np.diag(scale), np.diag(1.0 / scale))
-            out = out + basis_error(model, self.shapes, here, t, vectors)
-        if isinstance(model, ReducedMotion):
-            out = out + model.exponent_error(t, self.lifted(vectors))
-        return out
+        states = ((shapes @ x)[None] for x in moved)
+        return residual_error(source, np.array([t]), *states, exact=True)
 
 
 def states_of(frequencies: Array, H: Array) -> Array:
@@ -202,6 +203,15 @@ def _sampled(model: Any, times: Array) -> tuple[Array, Array, Array]:
     return M, C, K
 
 
+def _work(M: Array, K: Array, period: float) -> float:
+    """n³ × rad a period of the fastest frozen mode of the mean matrices: the cost of all shapes."""
+    n = M.shape[1]
+    square = la.eigh(
+        K.mean(axis=0), M.mean(axis=0), eigvals_only=True, subset_by_index=[n - 1, n - 1]
+    )
+    return float(n**3 * period * np.sqrt(np.abs(square[0])))
+
+
 def _space(M: Array, C: Array, K: Array, count: int, independent: float) -> Array:
     """Shapes (n, r) that span the lowest modes of all instants (P, n, n), and their static
     responses to Coriolis forces; orthonormal in energy."""
@@ -224,3 +234,44 @@ def _space(M: Array, C: Array, K: Array, count: int, independent: float) -> Arra
     sizes, W = la.eigh(0.5 * (gram + gram.T))
     keep = sizes > independent**2 * sizes[-1]
     return np.asarray(X @ (W[:, keep] / np.sqrt(sizes[keep])))
+
+
+@dataclass(frozen=True)
+class Spectra:
+    """|λ| (S, 2r), rising, of frozen instants all over a box of parameters."""
+
+    sizes: Array
+
+    @classmethod
+    def of(cls, motion: ChartMotion, samples: list[Array]) -> Spectra:
+        """Of accelerations (J, r, 2r) of motions."""
+        found = []
+        for H in samples:
+            chosen = H[:: max(1, len(H) // INSTANTS)]
+            found.append(np.sort(np.abs(np.linalg.eigvals(motion.states(chosen))), axis=1))
+        return cls(np.concatenate(found))
+
+    def fastest(self, k: int) -> float:
+        """Largest |λ| of the k-th mode, rad/s."""
+        return float(self.sizes[:, min(2 * k, self.sizes.shape[1]) - 1].max())
+
+    def gap(self, m: int) -> float:
+        """Least distance of the (m + 1)-th mode from the m-th, rad/s; 0 where there is none."""
+        if 2 * m >= self.sizes.shape[1]:
+            return 0.0
+        return float(np.min(self.sizes[:, 2 * m] - self.sizes[:, 2 * m - 1]))
+
+    def slow(self, k: int, rate: float) -> int:
+        """How many modes to keep, at least k, so that the others are APART rates of the motion
+        from them; all where none are."""
+        r = self.sizes.shape[1] // 2
+        for m in range(k, r):
+            if self.gap(m) >= APART * rate:
+                return m
+        return r
+
+
+def slow_first(r: int, m: int) -> Index:
+    """The order of (ω η, η̇) with the first m coordinates of both in front."""
+    first, rest = np.arange(m), np.arange(m, r)
+    return np.concatenate([first, r + first, rest, r + rest])

@@ -7,6 +7,18 @@ Blade b of N is at the azimuth ψ_b. Its degree of freedom reads
 with a_d for even N alone (R. P. Coleman and A. M. Feingold, NACA Report 1351, 1958; W. Johnson,
 Helicopter Theory, 1980, section 8-4). A pair of degrees of freedom in axes that turn with the rotor
 becomes the pair in axes that do not. At a constant rate Ṫ = T S and T̈ = T S² with a constant S.
+
+A mechanism keeps those degrees of freedom that determine the others best, and they may differ from
+blade to blade. With all degrees of freedom δ = T_m(t) q, the same ones of every blade are d = E q,
+where E is made of their rows of T_m, and q = F d with F = E⁻¹, Ḟ = −F Ė F and
+F̈ = −F (Ë F + 2 Ė Ḟ). Then q = F T z.
+
+Names of modes: the pair a_c, a_s of a mode e^{λt}, ω = Im λ > 0, is two waves over the blades,
+q_b = ½ (a_c + i a_s) e^{−inψ_b} + ½ (a_c − i a_s) e^{inψ_b}, with the frequencies ω − nΩ and
+ω + nΩ in the turning frame. A wave that runs from blade to blade in the direction of rotation is
+progressive, one that runs against it regressive: the first wave is progressive above nΩ and
+regressive below, the second is regressive (Johnson, section 8-4; of a turbine: forward and backward
+whirl).
 """
 
 from __future__ import annotations
@@ -14,14 +26,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
+import xarray as xr
 
 from assembly.errors import InputError
-from modal.types import Array, Index
+from modal.data.datasets import described_array
+from modal.data.variables import ARRAYS
+from modal.types import Array, Complex, Index
 
 FEWEST_BLADES = 3
+GROUPS = ("support", "collective", "regressive", "progressive", "reactionless")
+SUPPORT, COLLECTIVE, REGRESSIVE, PROGRESSIVE, REACTIONLESS = range(5)
 
 
 @dataclass(frozen=True)
@@ -31,7 +50,8 @@ class Coleman:
     n: number of degrees of freedom. blades (N, m): their numbers, the same order in every blade.
     pairs (p, 2): numbers of (x, y) in axes that turn with the rotor. azimuths (N,): of the blades
     at t = 0, rad. rate: rad/s. The coordinates a_0, a_1c, a_1s, a_2c, …, a_d take the places of
-    the blades, in this order.
+    the blades, in this order. rows (n,): numbers, in those of all bodies of a mechanism, of the
+    degrees of freedom that are transformed; None: those of the model.
     """
 
     n: int
@@ -39,6 +59,7 @@ class Coleman:
     pairs: Index
     azimuths: Array
     rate: float
+    rows: Index | None = None
 
     @property
     def count(self) -> int:
@@ -90,11 +111,25 @@ class Coleman:
     @cached_property
     def sizes(self) -> Array:
         """Diagonal of TᵀT, (n,): it does not depend on time."""
-        out = np.ones(self.n)
-        out[self.blades] = self.count
-        for n in range(1, self.waves + 1):
-            out[self.blades[2 * n - 1 : 2 * n + 1]] = 0.5 * self.count
-        return out
+        T = self.matrix(0.0)
+        return np.asarray(T.multiply(T).sum(axis=0)).ravel()
+
+    def of_model(self, model: Any, t: float) -> tuple[Any, Any, Any]:
+        """W, Ẇ and Ẅ (n, n) of q = W z, q those of the model."""
+        T, S = self.matrix(t), self.rotation
+        rate = T @ S
+        if self.rows is None:
+            return T, rate, rate @ S
+        E, first, second = (A[self.rows].toarray() for A in model.transformation(t))
+        F = la.inv(E)
+        turned = -F @ first @ F
+        bent = -F @ (second @ F + 2.0 * first @ turned)
+        return F @ T, turned @ T + F @ rate, bent @ T + 2.0 * turned @ rate + F @ (rate @ S)
+
+    def backwards(self, model: Any, t: float, q: Any) -> Any:
+        """z (n, ...) of degrees of freedom q (n, ...) of the model."""
+        d = q if self.rows is None else model.transformation(t)[0][self.rows] @ q
+        return np.asarray((np.asarray(self.matrix(t).T @ d).T / self.sizes).T)
 
     @cached_property
     def rotation(self) -> sp.csr_matrix:
@@ -120,6 +155,7 @@ class Coleman:
         pairs: Sequence[Sequence[int]],
         azimuths: Array,
         rate: float,
+        rows: Index | None = None,
     ) -> Coleman:
         """The transformation; InputError for degrees of freedom that cannot be those of blades."""
         sizes = {len(b) for b in blades}
@@ -144,4 +180,50 @@ class Coleman:
             raise InputError("blades: a degree of freedom is named twice")
         if not (np.isfinite(rate) and rate != 0.0):
             raise InputError(f"rate: expected a rate of rotation that is not zero, got {rate!r}")
-        return cls(n, numbers, turning, np.asarray(azimuths, dtype=float), float(rate))
+        return cls(n, numbers, turning, np.asarray(azimuths, dtype=float), float(rate), rows)
+
+
+def wave_shares(
+    coleman: Coleman, M: sp.csr_matrix, eigenvalues: Complex, shapes: Complex
+) -> xr.DataArray:
+    """Shares (mode, group) of the groups in shapes (n, k), by their own inertia in M.
+
+    All waves with two or more periods around the rotor, and the differential coordinate of an even
+    number of blades, move no hub: they are reactionless.
+    """
+    energy = np.zeros((shapes.shape[1], len(GROUPS)))
+    rest = np.concatenate([coleman.others, coleman.pairs.ravel()])
+    energy[:, SUPPORT] = _energy(M, rest, shapes[rest])
+    energy[:, COLLECTIVE] = _energy(M, coleman.blades[0], shapes[coleman.blades[0]])
+    rate = abs(coleman.rate)
+    sense = np.sign(coleman.rate)
+    upper = np.where(np.imag(eigenvalues) < 0.0, -1.0, 1.0)
+    frequency = np.abs(np.imag(eigenvalues))
+    for n in range(1, coleman.waves + 1):
+        cosine, sine = coleman.blades[2 * n - 1], coleman.blades[2 * n]
+        a, b = shapes[cosine], 1j * sense * upper * shapes[sine]
+        ahead, against = ((a + s * b) / np.sqrt(2.0) for s in (1.0, -1.0))
+        first, second = _energy(M, cosine, ahead), _energy(M, cosine, against)
+        if n > 1:
+            energy[:, REACTIONLESS] += first + second
+            continue
+        energy[:, PROGRESSIVE] += np.where(frequency > n * rate, first, 0.0)
+        energy[:, REGRESSIVE] += second + np.where(frequency > n * rate, 0.0, first)
+    if coleman.count % 2 == 0:
+        energy[:, REACTIONLESS] += _energy(M, coleman.blades[-1], shapes[coleman.blades[-1]])
+    total = energy.sum(axis=1, keepdims=True)
+    values = energy / np.where(total > 0.0, total, 1.0)
+    shares = xr.DataArray(
+        values, dims=("mode", "group"), coords={"group": list(GROUPS)}, name="share"
+    )
+    return described_array(shares, ARRAYS)
+
+
+def _energy(M: Any, rows: Any, shapes: Complex) -> Array:
+    inner = M[rows][:, rows]
+    return np.asarray((shapes.conj() * (inner @ shapes)).sum(axis=0).real)
+
+
+def names_of(shares: Array) -> list[str]:
+    """The group with the largest share of each mode; shares (mode, group)."""
+    return [GROUPS[i] for i in np.asarray(shares).argmax(axis=-1)]

@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 from assembly.errors import ConvergenceError
 from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator_factors, step_factors
-from modal.periodic.orbits import RESOLUTION, Map, Propagation
+from modal.periodic.periodic_modes import RESOLUTION, Map, run
 from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.types import Array, Complex, Index
 
@@ -281,18 +281,17 @@ class _Decoupling:
         largest = np.linalg.norm(waves.many(self.period * np.arange(count) / count), 2, axis=(1, 2))
         parts = int(np.ceil(largest.max() * self.period / (count * RESOLUTION)))
 
-        def maps(steps: int) -> Iterator[Map]:
-            h = self.period / (steps * parts)
-            for step in range(steps):
-                factors = step_factors(waves, h * (step * parts + np.arange(parts)), h)
-                product = reduce(lambda done, factor: factor @ done, factors)
-                yield product.__matmul__
+        def maps() -> Iterator[Map]:
+            h = self.period / (count * parts)
+            starts = h * np.arange(count * parts).reshape(-1, INSTANTS, parts)
+            for several in starts:
+                factors = step_factors(waves, several.ravel(), h)
+                steps = factors.reshape(INSTANTS, parts, *factors.shape[1:]).swapaxes(0, 1)
+                for product in reduce(lambda done, factor: factor @ done, steps):
+                    yield product.__matmul__
 
-        group = Propagation(
-            maps, modes.vectors, lambda z: z, np.ones(len(modes.logs)), 0.0, count
-        )  # fmt: skip
         known = np.isfinite(modes.error)
-        return group.orbits(modes.logs / self.period, self.period, known)
+        return run(maps(), modes.vectors, modes.logs / count, known)[0]
 
 
 def _shifted(terms: Complex, shift: float) -> Complex:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -11,9 +11,10 @@ import numpy as np
 import xarray as xr
 
 from assembly.errors import InputError
-from modal.periodic.decoupled_orbits import DecoupledOrbits
-from modal.periodic.orbits import Propagation
-from modal.periodic.periodic_modes import PeriodicShapes
+from modal.periodic.periodic_modes import Orbits, PeriodicShapes
+from modal.proofs.codes import COUNT, MODES
+from modal.proofs.judge import STABLE, UNDECIDED, judge
+from modal.proofs.judge import Verdict as Judged
 from modal.reduction.interpolation import Interpolant
 from modal.types import Array, Complex
 
@@ -44,13 +45,13 @@ class FloquetModes:
         condition of the eigenvalue. Where it is infinite, the multiplier is smaller than these
         errors, and the real part of the exponent is an upper bound.
     method : str
-        "dense", "reduced" or "arnoldi".
+        "dense" or "reduced".
     interpolated : Interpolant or None
         Interpolant of the matrices of a model with ``freeze(t)``; None where the matrices were
         assembled at every instant.
     basis : str
         Description of the reduced bases of the links of a mechanism; empty without.
-    propagation : Propagation, DecoupledOrbits or None
+    propagation : Orbits or None
         How the modes move over the period: what `frequency` and `participation` come from.
     narrowest_visible : float
         Width, s, of the narrowest pulse of the matrices that cannot have been missed between the
@@ -66,7 +67,7 @@ class FloquetModes:
     method: str
     interpolated: Interpolant | None = None
     basis: str = ""
-    propagation: Propagation | DecoupledOrbits | None = None
+    propagation: Orbits | None = None
     narrowest_visible: float = 0.0
 
     @cached_property
@@ -206,3 +207,20 @@ def of_logs(
         error[order] / period,
         method,
     )
+
+
+def periodic_verdict(
+    exponents: Complex, error_bound: Array, period: float, proof: int = MODES
+) -> Judged:
+    """The verdict on exponents (k,), 1/s, with their error bounds (k,).
+
+    proof: COUNT where these are all exponents that may grow, else MODES. "Stable" needs all of
+    them, known to a thousandth of growth a period, as in `FloquetModes.verdict`.
+    """
+    verdict = judge(exponents, error_bound, proof)
+    if verdict.unstable_modes:
+        return verdict
+    bound = float(np.max(exponents.real + error_bound, initial=-np.inf))
+    if proof == COUNT and bound * period <= RESOLVED:
+        return replace(verdict, verdict=STABLE, proof=COUNT)
+    return replace(verdict, verdict=UNDECIDED, proof=MODES)

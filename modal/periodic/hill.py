@@ -7,22 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from assembly.arguments import real_array, shown
-from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
+from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from modal.data.datasets import constants_text, provenance
 from modal.maps.grid import Grid
-from modal.maps.store import MapStore, Prints, Slices
+from modal.maps.store import MapStore
 from modal.maps.tiles import computed
-from modal.periodic.chart_method import SharedShapes
-from modal.periodic.chart_points import ChartPoints, Period
-from modal.transient.equations import is_second_order
-
-SHARED_POINTS = 8  # of a chart, from which shared shapes pay
+from modal.periodic.chart_method import ChartMethod, Period
+from modal.tracking.sweep import axis_values
 
 
 def hill_chart(
@@ -106,8 +101,10 @@ def hill_chart(
     [[0, 0], [0, 1]]
     """
 
-    def make(_: Any | None) -> tuple[MapStore, _Method]:
-        axes = _axes(parameters)
+    def make(_: Any | None) -> tuple[MapStore, ChartMethod]:
+        axes = {name: axis_values(name, values) for name, values in parameters.items()}
+        if len(axes) < 2:
+            raise InputError("hill_chart: needs arrays of two or more parameters")
         check_count(k, "k")
         constants = dict(fixed or {})
         shape = tuple(len(values) for values in axes.values())
@@ -120,67 +117,8 @@ def hill_chart(
             breaks=[float(x) for x in breaks],
         ) | {"modes": k, "tolerance": 0.0, "unknowns": 0}
         path = None if store is None else Path(store)
-        method = _Method(ChartPoints(Grid(family, axes, constants), period, k, breaks), checks)
+        method = ChartMethod(Grid(family, axes, constants), period, k, breaks, checks)
         prints = None if path is None else method.prints()
         return MapStore(path, axes, row, attributes, prints), method
 
     return computed(comm, make, resume, progress)
-
-
-def _axes(parameters: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
-    """The axes of the chart. Raises InputError."""
-    axes = {}
-    for name, values in parameters.items():
-        array = real_array(values)
-        if array is None or array.ndim != 1 or not array.size or not np.all(np.isfinite(array)):
-            raise InputError(f"{name}: expected a list of finite numbers, got {shown(values)}")
-        axes[name] = array
-    if len(axes) < 2:
-        raise InputError("hill_chart: needs arrays of two or more parameters")
-    return axes
-
-
-class _Method:
-    """By shared shapes where the motions have them, else point by point."""
-
-    solver = "Floquet multipliers"
-
-    def __init__(self, chart: ChartPoints, checks: int) -> None:
-        self.chart, self.checks = chart, checks
-        self.shared: SharedShapes | None = None
-
-    def prepare(self) -> Mapping[str, NDArray[Any]]:
-        """What all tiles share: nothing where points are computed by themselves."""
-        if not self._serves():
-            return {}
-        shared = SharedShapes(self.chart, self.checks)
-        try:
-            arrays = shared.prepare()
-        except (AccuracyError, ConvergenceError, SingularSystemError):
-            return {}
-        self.shared = shared
-        return arrays
-
-    def _serves(self) -> bool:
-        grid = self.chart.grid
-        if self.chart.breaks or int(np.prod(grid.shape)) < SHARED_POINTS:
-            return False
-        models = [self.chart.motion(point)[0] for point in grid.sampled(0)]
-        return all(is_second_order(model) for model in models)
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue with what `prepare` has given."""
-        if arrays:
-            self.shared = SharedShapes(self.chart, self.checks)
-            self.shared.restore(arrays)
-
-    def prints(self) -> Prints:
-        """The fingerprints of the family."""
-        return self.chart.prints()
-
-    def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
-        """The columns of the points of a tile."""
-        return (self.shared or self.chart).tile(tile)
-
-    def destroy(self) -> None:
-        """Nothing to release."""

@@ -7,15 +7,13 @@ shape, as for frozen modes and by the same matching (modal/tracking/matching.py)
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.linalg as la
 
 from modal.periodic.floquet_modes import FloquetModes
-from modal.periodic.orbits import harmonics
+from modal.periodic.periodic_modes import harmonics
 from modal.tracking.snapshot import Snapshot
-from modal.types import Complex, Index
+from modal.types import Array, Complex, Index
 
 SHIFTS = 2  # multiples of 2πi/T by which the strongest harmonic may change between two values
 HARMONICS = 24  # largest number of a harmonic in the comparison
@@ -52,12 +50,24 @@ def hill_snapshot(at: float, found: FloquetModes, k: int) -> tuple[Snapshot, Ind
     X = X / np.linalg.norm(X, axis=0)
     # The basis dual to these modes and their conjugates in their span stands for left vectors.
     both = np.concatenate([X, X.conj()], axis=1)
-    gram = X.conj().T @ X
     dual = (both @ la.pinvh(both.conj().T @ both, rtol=INDEPENDENT))[:, : X.shape[1]]
     dual = dual / np.maximum((dual.conj() * X).sum(axis=0).real, INDEPENDENT)
-    count = len(eigenvalues)
-    error = found.error[numbers]
-    snapshot = Snapshot(
+    backward = found.error[numbers] / np.maximum(np.abs(eigenvalues), np.finfo(float).tiny)
+    return _snapshot(at, eigenvalues, X, dual, backward), np.array(numbers)
+
+
+def rows(snapshot: Snapshot, chosen: Index) -> Snapshot:
+    """The snapshot of some of its modes."""
+    s = snapshot
+    vectors = s.right[:, chosen], s.left[:, chosen]
+    return _snapshot(s.at, s.eigenvalues[chosen], *vectors, s.backward_error[chosen])
+
+
+def _snapshot(
+    at: float, eigenvalues: Complex, X: Complex, dual: Complex, backward: Array
+) -> Snapshot:
+    count, gram = len(eigenvalues), X.conj().T @ X
+    return Snapshot(
         at=at,
         eigenvalues=eigenvalues,
         right=X,
@@ -68,28 +78,9 @@ def hill_snapshot(at: float, found: FloquetModes, k: int) -> tuple[Snapshot, Ind
         inertia=None,
         mass_gram=gram,
         energy_gram=gram,
-        backward_error=error / np.maximum(np.abs(eigenvalues), np.finfo(float).tiny),
+        backward_error=backward,
         condition_number=np.ones(count),
         kind=np.full(count, "elastic"),
-    )
-    return snapshot, np.array(numbers)
-
-
-def rows(snapshot: Snapshot, chosen: Index) -> Snapshot:
-    """The snapshot of some of its modes."""
-    K, square = snapshot.size, np.ix_(chosen, chosen)
-    return replace(
-        snapshot,
-        eigenvalues=snapshot.eigenvalues[chosen],
-        right=snapshot.right[:, chosen],
-        left=snapshot.left[:, chosen],
-        dual=snapshot.dual[:, np.concatenate([chosen, K + chosen])],
-        defective=snapshot.defective[chosen],
-        mass_gram=snapshot.mass_gram[square],
-        energy_gram=snapshot.energy_gram[square],
-        backward_error=snapshot.backward_error[chosen],
-        condition_number=snapshot.condition_number[chosen],
-        kind=snapshot.kind[chosen],
     )
 
 

@@ -1,8 +1,8 @@
 """The matrices of a rotor in multiblade coordinates, at an azimuth and in the mean.
 
-With q = T(ψ) z and Ṫ = T S at a constant rate (modal/periodic/coleman.py), the equations of z are
+With q = W(t) z (modal/periodic/coleman.py) the equations of z are
 
-    TᵀMT z̈ + [TᵀVT + 2 TᵀMT S] ż + [TᵀKT + TᵀVT S + TᵀMT S²] z = TᵀQ,    V = C + D.
+    WᵀMW z̈ + [WᵀVW + 2 WᵀMẆ] ż + [WᵀKW + WᵀVẆ + WᵀMẄ] z = WᵀQ,    V = C + D.
 """
 
 from __future__ import annotations
@@ -14,34 +14,35 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.system.frozen import PARTS, FrozenSystem
-from modal.periodic.coleman import Coleman
 
 DENSE = 200  # degrees of freedom up to which matrices are full arrays
-NOISE = 1e-14  # entries below this of their rows' largest are round-off
-MIRRORED = 1e-13  # relative asymmetry that is round-off
+NOISE = 1e-13  # entries below this of their rows' largest, and relative asymmetry: round-off
 MATRICES = {"M": ("M",), "C": ("C", "D"), "K": tuple(p for p in PARTS if p not in ("M", "C", "D"))}
 
 Parts = dict[str, Any]  # the parts that are not zero, full or sparse (n, n)
 
 
-def transformed(system: FrozenSystem, coleman: Coleman, t: float) -> Parts:
-    """The parts of a frozen system in multiblade coordinates, each in the part where it belongs."""
-    T, S = coleman.matrix(t), coleman.rotation
-    if system.n <= DENSE:
-        T, S = T.toarray(), S.toarray()
-    parts: Parts = {}
-    for name in PARTS:
-        if not system.parts[name].is_zero:
-            A = getattr(system, name)
-            parts[name] = _without_noise(T.T @ (A.toarray() if system.n <= DENSE else A) @ T)
-    M = parts["M"]
-    _add(parts, "K_transport", M @ (S @ S))
-    if "C" in parts:
-        _add(parts, "K_transport", parts["C"] @ S)
-    _add(parts, "C", 2.0 * (M @ S))
-    if "D" in parts:
-        _add(parts, "K_D", parts["D"] @ S)
-    return parts
+def transformed(system: FrozenSystem, W: Any, rate: Any, second: Any) -> Parts:
+    """The parts of a frozen system in multiblade coordinates, each in the part where it belongs.
+
+    W, Ẇ, Ẅ (n, n), of its degrees of freedom.
+    """
+    full = system.n <= DENSE
+    if full:
+        W, rate, second = (A.toarray() if sp.issparse(A) else A for A in (W, rate, second))
+    matrices = {
+        name: getattr(system, name).toarray() if full else getattr(system, name)
+        for name in PARTS
+        if not system.parts[name].is_zero
+    }
+    parts: Parts = {name: W.T @ (A @ W) for name, A in matrices.items()}
+    M = matrices["M"]
+    _add(parts, "K_transport", W.T @ (M @ second))
+    _add(parts, "C", 2.0 * (W.T @ (M @ rate)))
+    for name, target in (("C", "K_transport"), ("D", "K_D")):
+        if name in matrices:
+            _add(parts, target, W.T @ (matrices[name] @ rate))
+    return {name: _without_noise(A) for name, A in parts.items()}
 
 
 def frozen(parts: Parts, **attributes: Any) -> FrozenSystem:
@@ -53,20 +54,6 @@ def mean(samples: Sequence[Parts]) -> Parts:
     """The mean of every part."""
     names = sorted({name for parts in samples for name in parts})
     return {name: sum(p[name] for p in samples if name in p) / len(samples) for name in names}
-
-
-def differ(first: Parts, second: Parts, tolerance: float) -> bool:
-    """Whether a part differs by more than a fraction of the largest entry of M, C + D or K."""
-    sizes = {
-        key: max((_largest(second[name]) for name in names if name in second), default=0.0)
-        for key, names in MATRICES.items()
-    }
-    return any(
-        _largest(second[name] - first.get(name, 0.0 * second[name])) > tolerance * sizes[key]
-        for key, names in MATRICES.items()
-        for name in names
-        if name in second
-    )
 
 
 def variation(samples: Sequence[Parts], average: Parts) -> Mapping[str, float]:
@@ -117,7 +104,7 @@ def _mirrored(A: Any) -> Any:
     """A symmetric or skew matrix without the round-off of its symmetry; others as they are."""
     size = _largest(A)
     for sign in (1.0, -1.0):
-        if _largest(A - sign * A.T) <= MIRRORED * size:
+        if _largest(A - sign * A.T) <= NOISE * size:
             return 0.5 * (A + sign * A.T)
     return A
 

@@ -12,25 +12,15 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from assembly.errors import InputError
+from assembly.magnitudes import EQUAL, ROUND_OFF
 from assembly.system.frozen import FrozenSystem
-from modal.periodic.blade_coordinates import BladeCoordinates
-from modal.periodic.blade_modes import names_of, wave_shares
-from modal.periodic.coleman import Coleman
-from modal.periodic.multiblade_matrices import (
-    Parts,
-    differ,
-    frozen,
-    mean,
-    transformed,
-    variation,
-)
+from modal.periodic.coleman import Coleman, names_of, wave_shares
+from modal.periodic.multiblade_matrices import Parts, frozen, mean, transformed, variation
 from modal.transient.equations import freezer
 from modal.types import Array
 
 SAMPLES_A_BLADE = 2  # azimuths at which the matrices are compared and averaged, first
 MOST_SAMPLES = 512
-SETTLED = 1e-10  # relative change of the means
-CONSTANT = 1e-9  # relative variation of matrices that are called constant
 
 
 class MultibladeModel:
@@ -49,7 +39,6 @@ class MultibladeModel:
     def __init__(self, model: Any, coleman: Coleman, average: bool = False) -> None:
         self.model, self.coleman, self.average = model, coleman, average
         self._freeze = freezer(model)
-        self._chosen = isinstance(model, BladeCoordinates)
 
     @property
     def rate(self) -> float:
@@ -93,7 +82,7 @@ class MultibladeModel:
     @property
     def is_constant(self) -> bool:
         """Whether no matrix varies by more than 1e-9 of its size."""
-        return max(self.variation.values()) <= CONSTANT
+        return max(self.variation.values()) <= EQUAL
 
     def physical(self, t: float, z: NDArray[Any]) -> NDArray[Any]:
         """Degrees of freedom of the model of multiblade coordinates.
@@ -109,8 +98,7 @@ class MultibladeModel:
         -------
         ndarray, shape (n, ...)
         """
-        own = np.asarray(self.coleman.matrix(t) @ z)
-        return self.model.independent(t, own) if self._chosen else own
+        return np.asarray(self.coleman.of_model(self.model, t)[0] @ z)
 
     def coordinates(self, t: float, q: NDArray[Any]) -> NDArray[Any]:
         """Multiblade coordinates of degrees of freedom of the model.
@@ -126,13 +114,7 @@ class MultibladeModel:
         -------
         ndarray, shape (n, ...)
         """
-        own = self.model.chosen(t, q) if self._chosen else q
-        return self._backwards(t, own)
-
-    def _backwards(self, t: float, own: NDArray[Any]) -> NDArray[Any]:
-        """z of the coordinates that are the same in every blade."""
-        product = np.asarray(self.coleman.matrix(t).T @ own)
-        return np.asarray((product.T / self.coleman.sizes).T)
+        return np.asarray(self.coleman.backwards(self.model, t, q))
 
     def shares(self, modes: Any) -> xr.DataArray:
         """Share of each group of coordinates in the modes of a frozen system of these coordinates.
@@ -168,7 +150,7 @@ class MultibladeModel:
         InputError
             For a mechanism whose blades keep different degrees of freedom.
         """
-        if self._chosen:
+        if self.coleman.rows is not None:
             raise InputError(
                 "basis: the mechanism's own degrees of freedom differ from blade to blade"
             )
@@ -207,57 +189,40 @@ class MultibladeModel:
         return names_of(self.shares(modes).values)
 
     def _at(self, t: float) -> FrozenSystem:
-        system = self._freeze(t)
-        T = self.coleman.matrix(t)
-        return frozen(
-            transformed(system, self.coleman, t),
-            Q=T.T @ system.Q,
-            rigid=self._backwards(t, system.rigid),
-            frame="multiblade coordinates",
-            parameters=system.parameters,
-        )
+        parts, load = self._sampled(t)
+        return self._frozen(parts, load, t, "multiblade coordinates", self._freeze(t).parameters)
 
     @cached_property
     def _means(self) -> tuple[FrozenSystem, Mapping[str, float]]:
         """The mean system, and the variation of its matrices."""
         count = SAMPLES_A_BLADE * self.coleman.count
-        steps = np.arange(count) / count
-        samples, loads = self._sampled(steps)
-        average = mean(samples)
-        changes = variation(samples, average)
-        while max(changes.values()) > CONSTANT and 2 * count <= MOST_SAMPLES:
-            more, further = self._sampled(steps + 0.5 / count)
-            samples, loads, count = samples + more, loads + further, 2 * count
-            steps = np.arange(count) / count
-            finer = mean(samples)
-            settled = not differ(average, finer, SETTLED)
-            average = finer
-            if settled:
-                break
-        else:
-            return self._averaged(average, loads), changes
-        return self._averaged(average, loads), variation(samples, average)
+        turns = np.arange(count) / count
+        samples = [self._sampled(self.period * float(turn)) for turn in turns]
+        average = mean([parts for parts, _ in samples])
+        changes = variation([parts for parts, _ in samples], average)
+        settled = max(changes.values()) <= EQUAL
+        while not settled and 2 * len(samples) <= MOST_SAMPLES:
+            turns = (np.arange(len(samples)) + 0.5) / len(samples)
+            samples += [self._sampled(self.period * float(turn)) for turn in turns]
+            coarse, average = average, mean([parts for parts, _ in samples])
+            settled = max(variation([coarse], average).values()) <= ROUND_OFF
+            changes = variation([parts for parts, _ in samples], average)
+        load = np.mean([load for _, load in samples], axis=0)
+        frame = "multiblade coordinates, mean over the azimuth"
+        parameters = {k: v for k, v in self._freeze(0.0).parameters.items() if k != "t"}
+        parameters |= {"rate": self.rate}
+        return self._frozen(average, load, 0.0, frame, parameters), changes
 
-    def _sampled(self, turns: Array) -> tuple[list[Parts], list[Array]]:
-        """The parts and the loads at fractions of a turn."""
-        parts, loads = [], []
-        for turn in turns:
-            t = self.period * float(turn)
-            system = self._freeze(t)
-            parts.append(transformed(system, self.coleman, t))
-            loads.append(self.coleman.matrix(t).T @ system.Q)
-        return parts, loads
+    def _sampled(self, t: float) -> tuple[Parts, Array]:
+        """The parts and the load at an instant."""
+        system, motion = self._freeze(t), self.coleman.of_model(self.model, t)
+        return transformed(system, *motion), np.asarray(motion[0].T @ system.Q)
 
-    def _averaged(self, average: Parts, loads: list[Array]) -> FrozenSystem:
-        first = self._freeze(0.0)
-        parameters = {k: v for k, v in first.parameters.items() if k != "t"}
-        return frozen(
-            average,
-            Q=np.mean(loads, axis=0),
-            rigid=self._backwards(0.0, first.rigid),
-            frame="multiblade coordinates, mean over the azimuth",
-            parameters=parameters | {"rate": self.rate},
-        )
+    def _frozen(
+        self, parts: Parts, load: Array, t: float, frame: str, parameters: Any
+    ) -> FrozenSystem:
+        rigid = self.coordinates(t, self._freeze(t).rigid)
+        return frozen(parts, Q=load, rigid=rigid, frame=frame, parameters=parameters)
 
     def __str__(self) -> str:
         N, m = self.coleman.blades.shape

@@ -8,10 +8,14 @@ quotient. Both are means over the period.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from assembly.types import Inexact
-from modal.reduction.reduced_motion import ReducedMotion
+from modal.periodic.galerkin import GalerkinModel
+from modal.reduction.motion import ReducedMotion
 from modal.types import Array, Complex
 
 INSTANTS = 16  # of the period, at which residuals are evaluated
@@ -21,16 +25,18 @@ SAFETY = 4.0
 
 
 def orbit_error(
-    reduced: ReducedMotion,
+    source: ReducedMotion | GalerkinModel,
     shapes: Array,
     eta: Complex,
     rates: Complex,
     span: tuple[float, float],
+    exact: bool = False,
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes.
 
-    shapes (r, k): of the space, in the coordinates of `reduced`. eta (s, k, m): periodic parts p at
+    shapes (r, k): of the space, in the coordinates of `source`. eta (s, k, m): periodic parts p at
     s equal parts of the period, a power of two from 32. rates (m,): λ. span: start and period, s.
+    exact: the modes are those of the space, so that their residual has no part in it.
     """
     (t0, period), count = span, len(eta)
     turns = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)[:, None, None] + rates
@@ -41,7 +47,24 @@ def orbit_error(
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
     q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
-    series = reduced.freeze_many(times)
+    return residual_error(source, times, q, v, a, exact=exact)
+
+
+def residual_error(
+    source: ReducedMotion | GalerkinModel,
+    times: Array,
+    q: NDArray[Any],
+    v: NDArray[Any],
+    a: NDArray[Any],
+    *,
+    exact: bool = False,
+) -> Array:
+    """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
+
+    q, v, a (P, r, m): displacement, velocity and acceleration in the coordinates of `source`.
+    exact: as of `orbit_error`.
+    """
+    series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
     force = M @ a + C @ v + K @ q
     inertia, speed = (_form(x, M @ x).mean(axis=0) for x in (q, v))
@@ -52,11 +75,12 @@ def orbit_error(
     response = np.linalg.solve(static, force)
     between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
     q = q - response
-    a = -np.linalg.solve(M, C @ v + K @ q)
-    outside = (reduced.missing(times, q, v, a)[0] ** 2).mean(axis=0)
+    a = np.asarray(-np.linalg.solve(M, C @ v + K @ q), dtype=complex)
+    outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)
+    inside = 0.0 * inside if exact else inside
     missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
-    return np.asarray(missing + reduced.round_off(omega))
+    return np.asarray(missing + source.round_off(omega))
 
 
 def _form(left: Inexact, right: Inexact) -> Array:
-    return np.asarray((left.conj() * right).sum(axis=1).real)
+    return np.asarray((left.conj() * right).sum(axis=-2).real)

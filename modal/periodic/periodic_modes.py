@@ -1,28 +1,147 @@
-"""Frequencies and participations of Floquet modes, from their harmonics.
+"""Floquet modes over a period: x(t) = p(t) e^{λ(t − t0)} with a periodic p, and its harmonics.
 
-A Floquet mode p(t) e^{λt} has the frequencies |Im λ + 2πj/T| of all harmonics j of p. The
-participation of a harmonic is its amplitude over the sum of the amplitudes of all (C. L. Bottasso
-and S. Cacciola, Wind Energy 18, 2015). The frequency of a mode is that of its strongest harmonic:
-the multiplier determines λ up to multiples of 2πi/T, and p determines these.
+Propagated by itself, a vector that decays faster than others turns into them by round-off. All
+vectors are therefore propagated together: forward as an orthonormal basis, largest growth first,
+F_i Q_{i−1} = Q_i R_i, and backward in its coordinates, y_{i−1} = e^{λh} R_i⁻¹ y_i with the upper
+triangles R_i, in which what grows faster decays (compare modal/periodic/product_eigen.py). Of modes
+that decouple (modal/periodic/decoupling.py) nothing fast is propagated: the frequency of a mode is
+in its rate, and the harmonics of its shape are shifted by whole numbers.
+
+A mode has the frequencies |Im λ + 2πj/T| of all harmonics j of p. The participation of a harmonic
+is its amplitude over the sum of the amplitudes of all (C. L. Bottasso and S. Cacciola, Wind Energy
+18, 2015). The frequency of a mode is that of its strongest harmonic: the multiplier determines λ up
+to multiples of 2πi/T, and p determines these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.linalg as la
 import xarray as xr
 
 from assembly.errors import InputError
 from modal.data.datasets import described_array
 from modal.data.variables import ARRAYS
-from modal.periodic.decoupled_orbits import DecoupledOrbits
-from modal.periodic.orbits import Propagation, cut, harmonics, participations
 from modal.types import Array, Complex, Index
 
+FEWEST_STEPS, MOST_STEPS = 64, 8192
+RESOLUTION = 0.5  # |λ| h of the fastest mode
+# Relative difference of a mode after a period from its start that needs no more steps.
+CLOSED = 1e-8
+GAIN = 0.25  # of the difference by half the step, below which steps are halved again
+ACCEPTED = 1e-3  # … and beyond which the mode is not known
 TIE = 1e-7  # relative difference of amplitudes that are equal
+NEGLIGIBLE = 1e-9  # of the participations: harmonics beyond the last larger one are left out
+
+Map = Callable[[Complex], Complex]
+
+
+@dataclass(frozen=True)
+class Orbits:
+    """How the Floquet modes of an analysis move over a period.
+
+    states: of the periodic parts p(t) at equal parts of the period, (s, N, m), in the coordinates
+    of the analysis; NaN for modes that are not known. rates (m,), 1/s: what p is relative to; they
+    differ from the exponents by multiples of 2πi/T. lift: from the states to the degrees of
+    freedom, (N, m) → (n, m). weights (n,): of the degrees of freedom in an amplitude.
+    """
+
+    states: Callable[[], Complex]
+    rates: Complex
+    lift: Callable[[Complex], Complex]
+    weights: Array
+
+    def orbits(self, exponents: Complex, period: float, known: Array) -> Complex:
+        """The periodic parts at equal parts of the period, (s, n, m), relative to the exponents.
+
+        NaN for modes that are not `known` (m,), and for those whose p does not close.
+        """
+        lifted = np.stack([self.lift(state) for state in self.states()])
+        shift = np.round((self.rates - exponents).imag * period / (2.0 * np.pi)).astype(int)
+        count = len(lifted)
+        lifted[:, :, ~np.asarray(known, dtype=bool)] = np.nan
+        if not np.any(shift):
+            return lifted
+        waves = np.fft.fft(lifted, axis=0) / count
+        number = np.fft.fftfreq(count, 1.0 / count).astype(int)
+        size = 2 ** int(np.ceil(np.log2(2 * np.abs(shift).max() + 2 * count)))
+        out = np.zeros((size, *lifted.shape[1:]), dtype=complex)
+        for mode in range(len(exponents)):
+            out[(number + shift[mode]) % size, :, mode] = waves[:, :, mode]
+        return np.asarray(np.fft.ifft(out, axis=0) * size)
+
+
+def propagated(
+    maps: Callable[[int], Iterable[Map]],
+    start: Complex,
+    exponents: Complex,
+    known: Array,
+    period: float,
+    fastest: float,
+) -> Complex:
+    """The periodic parts of modes at equal parts of the period, (s, N, m), relative to the
+    exponents; NaN for modes that are not `known` (m,), and for those whose p does not close.
+
+    maps(count): the maps of `count` equal parts of the period, in order. start (N, m): Floquet
+    vectors at the beginning. fastest: largest |λ| of the modes, rad/s.
+    """
+    least = max(FEWEST_STEPS, min(MOST_STEPS, fastest * period / RESOLUTION))
+    steps = 2 ** int(np.ceil(np.log2(least)))
+    last = np.inf
+    while True:
+        states, worst = run(maps(steps), start, exponents * period / steps, known)
+        # Beyond the accuracy of the vectors themselves smaller steps do not help.
+        if 2 * steps > MOST_STEPS or worst <= CLOSED or worst > GAIN * last:
+            return states
+        last, steps = worst, 2 * steps
+
+
+def run(maps: Iterable[Map], start: Complex, logs: Complex, known: Array) -> tuple[Complex, float]:
+    """The periodic parts at the beginning of every step, and how far the worst is from closing.
+    logs (m,): growth of the modes in a step; the others as of `propagated`."""
+    order = np.flatnonzero(known)[np.argsort(-logs[known].real, kind="stable")]
+    first = start[:, order]
+    Q, R = la.qr(first, mode="economic")
+    bases, triangles = [Q], []
+    for advance in maps:
+        Q, R = la.qr(advance(Q), mode="economic", check_finite=False)
+        bases.append(Q)
+        triangles.append(R)
+    y = np.triu(Q.conj().T @ first)
+    out = np.full((len(triangles), *start.shape), np.nan, dtype=complex)
+    for step in range(len(triangles) - 1, -1, -1):
+        y = la.solve_triangular(triangles[step], y, check_finite=False) * np.exp(logs[order])
+        out[step][:, order] = bases[step] @ y
+    gap = np.linalg.norm(out[0] - start, axis=0) / np.linalg.norm(start, axis=0)
+    out[:, :, ~(gap <= ACCEPTED)] = np.nan
+    return out, float(gap[order].max(initial=0.0))
+
+
+def harmonics(orbits: Complex) -> tuple[Complex, Index]:
+    """Fourier coefficients (h, n, m) of periodic parts (s, n, m), and their numbers j, rising:
+    p(t) = Σ p_j e^{2πij(t − t0)/T}."""
+    count = len(orbits)
+    numbers = np.fft.fftshift(np.fft.fftfreq(count, 1.0 / count)).astype(int)
+    return np.fft.fftshift(np.fft.fft(orbits, axis=0), axes=0) / count, numbers
+
+
+def participations(amplitudes: Array) -> Array:
+    """Share of each harmonic (h, m) in the sum of the amplitudes of a mode."""
+    total = amplitudes.sum(axis=0)
+    return np.asarray(amplitudes / np.where(total > 0.0, total, 1.0))
+
+
+def cut(numbers: Index, shares: Array) -> slice:
+    """The harmonics −H … H beyond which no mode has a share, of `numbers` rising."""
+    largest = np.nan_to_num(shares).max(axis=1)
+    last = int(np.abs(numbers[largest > NEGLIGIBLE]).max(initial=1))
+    last = min(last, int(numbers[-1]))
+    middle = int(np.flatnonzero(numbers == 0)[0])
+    return slice(middle - last, middle + last + 1)
 
 
 @dataclass(frozen=True)
@@ -32,7 +151,7 @@ class PeriodicShapes:
     propagation: how they move. exponents (m,): 1/s. known (m,): which multipliers are known.
     """
 
-    propagation: Propagation | DecoupledOrbits
+    propagation: Orbits
     exponents: Complex
     known: Array
     period: float

@@ -68,7 +68,7 @@ def track_periodic(
     guard : int, optional
         Number of further modes in the comparison. Default: all that the analysis finds, at most
         2 k.
-    method : {"dense", "reduced", "arnoldi"}, optional
+    method : {"dense", "reduced"}, optional
         Of `modal.floquet`.
     rules : modal.Rules, optional
         Thresholds of the matching.

@@ -1,10 +1,21 @@
 """Eigenvalues of a product of matrices, each with a bound on the error of its logarithm.
 
-Over the block triangular product of `modal.product_sweeps` every block has its own periodic
-invariant subspace, spanned at each factor by the columns of B_i = [U_i; I; 0] with R_i B_{i−1} =
-B_i D_i. An error E_i of factor i changes the factor D_i of a block by Yᵢᴴ E_i X_{i−1}, with Yᵢᴴ
-the rows of B_i⁻¹, and the block's product by Σ suffix · change · prefix. That is exact to first
-order in E_i, whatever the moduli of the eigenvalues.
+For P = F_p ⋯ F_1 the sweep F_i Q_{i−1} = Q_i R_i (orthogonal iteration, discrete QR) is repeated
+until the subspaces it starts and ends with agree. P itself is never formed, so the moduli of its
+eigenvalues may span any range: all of them come from the block triangular factors, each to the
+relative accuracy of the factors (L. Dieci and E. S. Van Vleck, SIAM J. Numer. Anal. 40, 2002;
+D. Kressner, LNCSE 46, 2005, ch. 3).
+
+Every block of that product has its own periodic invariant subspace, spanned at each factor by the
+columns of B_i = [U_i; I; 0] with R_i B_{i−1} = B_i D_i. An error E_i of factor i changes the factor
+D_i of a block by Yᵢᴴ E_i X_{i−1}, with Yᵢᴴ the rows of B_i⁻¹, and the block's product by
+Σ suffix · change · prefix. That is exact to first order in E_i, whatever the moduli.
+
+A well separated eigenvalue of the product of a block changes by ‖E‖/|yᴴx|; one of a cluster of m
+nearly equal ones, which may be defective, by up to the m-th root of it. For each eigenvalue the
+clusters of its nearest neighbours are tried in turn: the perturbation of the cluster's own m × m
+matrix from Stewart's theorem, the eigenvalues of that matrix from Henrici's (G. W. Stewart and
+J. Sun, Matrix Perturbation Theory, 1990, theorems V.2.7 and IV.1.9).
 """
 
 from __future__ import annotations
@@ -13,15 +24,86 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
+from scipy.linalg.lapack import ztrsen
+from scipy.optimize import linear_sum_assignment
 
-from modal.periodic.eigenvalue_bounds import eigenvalue_bounds
-from modal.periodic.product_sweeps import TriangularProduct, triangular_product
 from modal.types import Array, Complex
 
-EPS = float(np.finfo(float).eps)
+RANGE = np.log(1e2)  # of the moduli inside a block: larger ones are split as soon as they converge
+SWEEPS_PER_ROW = 8  # of N: the widest gap of a block of N moduli over RANGE converges by then
+FEWEST_SWEEPS = 12
+WORST_CONDITION = 1e4  # of a factor, whose round-off the subspaces may keep
 SETTLED = 1e-8  # relative change of the periodic subspaces over a period
 MOST_CYCLES = 200
 LARGEST_LOG = 700.0  # e to this is still a number
+LARGEST_CLUSTER = 4
+SHARP = 1e-9  # of |μ|: a bound at which larger clusters are not tried
+SEPARATION = 0.5  # of LAPACK's estimate of sep, which may be too large
+EPS = float(np.finfo(float).eps)
+LOST = np.log(EPS)
+
+
+@dataclass(frozen=True)
+class TriangularProduct:
+    """F_i Q_{i−1} = Q_i R_i with Q_p = Q_0: R (p, N, N) is upper triangular in the blocks.
+
+    start (N, N): Q_0. blocks: their slices, largest moduli first; inside the last factor the
+    diagonal blocks are full. dropped: what was neglected below the blocks, of the last factor.
+    """
+
+    start: Array
+    factors: Array
+    blocks: tuple[slice, ...]
+    dropped: float
+
+
+def triangular_product(factors: Array) -> TriangularProduct:
+    """Orthogonal iteration over `factors` (p, N, N), the first to act first.
+
+    A product of one factor is one block. Otherwise the sweeps end when no block spans more than
+    RANGE, or at their largest number; the remaining block then has a larger error bound.
+    """
+    p, N, _ = factors.shape
+    whole = TriangularProduct(np.eye(N), factors, (slice(0, N),), 0.0)
+    if p == 1 or N == 1:
+        return whole
+    start = _generic(N)
+    negligible = EPS * N * min(float(np.linalg.cond(factors).max()), WORST_CONDITION)
+    for sweep in range(FEWEST_SWEEPS + SWEEPS_PER_ROW * N):
+        Q, R = start, np.empty_like(factors)
+        for i, F in enumerate(factors):
+            Q, R[i] = la.qr(F @ Q, check_finite=False)
+        turn = start.conj().T @ Q
+        cuts, dropped = _cuts(turn, negligible)
+        blocks = tuple(slice(a, b) for a, b in zip([0, *cuts], [*cuts, N], strict=True))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=0)
+            wide = [b for b in blocks if b.stop - b.start > 1 and np.ptp(logs[b]) > RANGE]
+            # What is below the round-off of the largest is not worth more sweeps.
+            if not wide or (sweep >= FEWEST_SWEEPS and logs[wide[0]].max() < logs.max() + LOST):
+                break
+        start = Q
+    closing = np.zeros_like(turn)
+    for b in blocks:
+        closing[b, b] = turn[b, b]
+    R[-1] = closing @ R[-1]
+    return TriangularProduct(start, R, blocks, dropped)
+
+
+def _generic(N: int) -> Array:
+    """A fixed orthogonal matrix, independent of the model: eigenvectors of a fixed matrix."""
+    row = np.arange(1, N + 1)
+    return np.asarray(la.eigh(np.sin(np.outer(row, row) * np.sqrt(2.0)))[1])
+
+
+def _cuts(turn: Array, negligible: float) -> tuple[list[int], float]:
+    """Where the matrix W = Q_0ᵀQ_p is block diagonal, and the largest part neglected there."""
+    N = len(turn)
+    squares = np.abs(turn) ** 2
+    # ‖W[k:, :k]‖_F² for every k, from sums over columns below the diagonal.
+    below = np.array([squares[k:, :k].sum() for k in range(1, N)])
+    cuts = [k for k, size in enumerate(np.sqrt(below), start=1) if size <= negligible]
+    return cuts, float(np.sqrt(max((below[k - 1] for k in cuts), default=0.0)))
 
 
 @dataclass(frozen=True)
@@ -162,3 +244,50 @@ def _partial(factors: Array) -> list[tuple[Array, float]]:
         size = max(float(la.norm(now, 2)), float(np.finfo(float).tiny))
         out.append((now / size, out[-1][1] + float(np.log(size))))
     return out
+
+
+def eigenvalue_bounds(P: Array, values: Complex, change: float) -> Array:
+    """Bound on the distance of each of `values` (m,), P's eigenvalues, from one of P + E.
+
+    P (m, m); change: ‖E‖₂.
+    """
+    m = len(P)
+    if m == 1:
+        return np.array([change])
+    T, _ = la.schur(P, output="complex")
+    _, place = linear_sum_assignment(np.abs(values[:, None] - np.diag(T)[None, :]))
+    whole = _henrici(T, change)
+    return np.array([_bound(T, int(i), change, whole) for i in place])
+
+
+def _bound(T: Complex, i: int, change: float, whole: float) -> float:
+    m = len(T)
+    diagonal = np.diag(T)
+    nearest = np.argsort(np.abs(diagonal - diagonal[i]), kind="stable")
+    best = whole
+    for size in range(1, min(LARGEST_CLUSTER, m - 1) + 1):
+        select = np.zeros(m, dtype=np.int32)
+        select[nearest[:size]] = 1
+        ordered, _, _, _, _, sep, info = ztrsen(
+            select, T, np.eye(m), job="V", wantq=0, lwork=2 * m * m
+        )
+        if info != 0:
+            continue
+        coupling = float(la.norm(ordered[:size, size:], 2)) + change
+        apart = SEPARATION * sep - 2.0 * change
+        if apart <= 0.0 or 4.0 * change * coupling >= apart * apart:
+            continue
+        inside = change + coupling * 2.0 * change / apart
+        best = min(best, _henrici(ordered[:size, :size], inside))
+        if best <= SHARP * abs(diagonal[i]):
+            break
+    return best
+
+
+def _henrici(T: Complex, change: float) -> float:
+    """Largest shift of an eigenvalue of the upper triangular T (m, m) under ‖E‖₂ = change."""
+    m = len(T)
+    departure = float(la.norm(np.triu(T, 1), 2)) if m > 1 else 0.0
+    with np.errstate(over="ignore"):
+        theta = change * float(np.sum(departure ** np.arange(m, dtype=float)))
+        return float(max(theta, theta ** (1.0 / m)))

@@ -14,10 +14,10 @@ from assembly.errors import InputError
 from modal.data.datasets import described, provenance
 from modal.data.variables import ROTOR
 from modal.eigen.solve import solve
-from modal.periodic.blade_family import MultibladeFamily
 from modal.periodic.blade_sets import Blade
 from modal.periodic.floquet import Method, floquet
 from modal.periodic.floquet_modes import RESOLVED
+from modal.periodic.multiblade import MultibladeFamily
 from modal.periodic.multiblade_model import MultibladeModel
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Mask
@@ -50,7 +50,7 @@ def rotor_verdict(
         Number of modes of large models.
     azimuths : int, default 36
         Number of positions of a turn at which the rotor is frozen.
-    method : {"dense", "reduced", "arnoldi"}, optional
+    method : {"dense", "reduced"}, optional
         Of `modal.floquet`.
     progress : bool, optional
         Progress bar on stderr. Default: only in a terminal.

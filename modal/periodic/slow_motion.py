@@ -10,29 +10,94 @@ and is found by iteration: the slow modes of the frozen instants first, then wit
 superadiabatic bases (modal/periodic/decoupling.py). Harmonics of L above a share of the distance of
 slow and fast frequencies are left out: the iteration does not contract there, and they are
 exponentially small.
+
+In fixed coordinates the slow shapes of a machine that changes its posture turn away from themselves
+within a period, and no elimination of fast shapes in these coordinates is smooth. Moving
+coordinates q = Φ(t) y with Φ(t) = (slow, fast) are orthonormal in M(t): each block spans the frozen
+modes of its part, and turns no more than its span does (parallel transport). What a block has
+turned by after a period, a rotation, is taken back evenly over the period, so that Φ is periodic.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import scipy.linalg as la
 
 from modal.types import Array, Complex
 
+SHORTEST_PATH = 0.5  # least cosine between the blocks of neighbouring instants
 ROUNDS = 25
 WORST_CONDITION = 1e8  # of the slow coordinates of the slow modes
-DIVERGED = 1e3  # of the first change
 ACCURACY = 1e-9  # of the frequencies: changes of B at the end
+
+
+def moving_frame(M: Array, K: Array, slow: int) -> Array | None:
+    """Φ (J, r, r) at equal parts of a period, its first `slow` columns the slow shapes.
+
+    M, K (J, r, r) symmetric. None where a block does not come back to itself by a rotation, or
+    where the instants are too far apart.
+    """
+    shapes = np.stack([la.eigh(k, m)[1] for m, k in zip(M, K, strict=True)])
+    blocks = [_transported(M, shapes[:, :, part]) for part in (slice(slow), slice(slow, None))]
+    if any(block is None for block in blocks):
+        return None
+    return np.concatenate([block for block in blocks if block is not None], axis=2)
+
+
+def _transported(M: Array, shapes: Array) -> Array | None:
+    """The spans of shapes (J, r, m) in periodic coordinates that turn as little as they can."""
+    out = shapes.copy()
+    count, size = len(out), shapes.shape[2]
+    for j in range(1, count + 1):
+        # The mass matrix between two instants makes neighbours comparable.
+        mass = 0.5 * (M[j - 1] + M[j % count])
+        left, cosines, right = la.svd(shapes[j % count].T @ mass @ out[j - 1])
+        if cosines[-1] < SHORTEST_PATH:
+            return None
+        if j < count:
+            out[j] = shapes[j] @ (left @ right)
+    turned = left @ right  # of the first shapes, after a period
+    if la.det(turned) < 0.0:
+        return None
+    turning = np.asarray(la.logm(turned))
+    if np.abs(turning.imag).max(initial=0.0) > 1e-8 * size:
+        return None
+    back = np.stack([la.expm(-j / count * turning.real) for j in range(count)])
+    return np.asarray(out @ back)
+
+
+def moving_states(A: Array, frame: Array, frequencies: Array, period: float) -> tuple[Array, Array]:
+    """T and A_z of x' = A x, x = T z, z' = A_z z, (J, 2r, 2r) each.
+
+    x = (ω η, η̇) and z = (υ y, ẏ) with η = Φ y; frequencies: ω and υ (2, r), rad/s.
+    """
+    count, r = frame.shape[:2]
+    rate = _derivative(frame, period)
+    T = np.zeros((count, 2 * r, 2 * r))
+    first, second = frequencies
+    T[:, :r, :r] = first[:, None] * frame / second
+    T[:, r:, :r], T[:, r:, r:] = rate / second, frame
+    return T, np.linalg.solve(T, A @ T - _derivative(T, period))
+
+
+def _derivative(values: Array, period: float) -> Array:
+    """Of the trigonometric polynomial through values at equal parts of a period."""
+    count = len(values)
+    waves = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)
+    waves[count // 2] = 0.0
+    shape = (-1,) + (1,) * (values.ndim - 1)
+    return np.asarray(np.fft.ifft(waves.reshape(shape) * np.fft.fft(values, axis=0), axis=0).real)
 
 
 @dataclass(frozen=True)
 class SlowMotion:
-    """B (J, 2m, 2m) at equal parts of a period, L (J, n − 2m, 2m), and the last change of B."""
+    """B (J, 2m, 2m) at equal parts of a period, and L (J, n − 2m, 2m)."""
 
     B: Array
     L: Array
-    change: float
 
 
 def slow_motion(A: Array, slow: int, period: float, harmonics: int) -> SlowMotion | None:
@@ -80,11 +145,9 @@ def _moving(A: Array, L: Array, period: float, harmonics: int) -> SlowMotion | N
         L = L + Z
         change = float(np.abs((sf @ Z).mean(axis=0)).max())
         first = change if first is None else first
-        if not np.isfinite(change) or change > DIVERGED * first:
-            return None
-        if change <= ACCURACY * size:
+        if not np.isfinite(change) or change <= ACCURACY * size:
             break
-    return SlowMotion(ss + sf @ L, L, change)
+    return SlowMotion(ss + sf @ L, L) if change <= max(first or 0.0, ACCURACY * size) else None
 
 
 def _filtered(values: Array, retained: Array) -> Array:
@@ -97,32 +160,23 @@ class _Sylvester:
     """F Z − Z B = R at J instants, for the same F (J, f, f) and B (J, s, s) again and again."""
 
     def __init__(self, F: Array, B: Array) -> None:
-        self.F, self.shape = F, (len(F), F.shape[1], B.shape[1])
-        values, self.right = np.linalg.eig(B)
+        self.F = F
+        self.values, self.right = np.linalg.eig(B)
         self.left = np.linalg.inv(self.right)
-        # Of conjugate pairs one is solved for, twice its real part taken.
-        self.instant, self.column = np.nonzero(values.imag >= 0.0)
-        self.values = values[self.instant, self.column]
-        self.weight = np.where(self.values.imag > 0.0, 2.0, 1.0)
-        self._inverse: Complex | None = None
 
     def apart(self) -> float:
         """Least |λ| of F less the largest of B."""
         fast = np.abs(np.linalg.eigvals(self.F)).min()
         return float(fast - np.abs(self.values).max())
 
+    @cached_property
+    def _inverse(self) -> Complex:
+        """Of F less each eigenvalue of B, (J, s, f, f)."""
+        shifts = self.values[:, :, None, None] * np.eye(self.F.shape[1])
+        return np.asarray(np.linalg.inv(self.F[:, None] - shifts), dtype=complex)
+
     def solve(self, R: Array) -> Array:
         """Z (J, f, s)."""
-        J, f, s = self.shape
-        rows = np.einsum("pfs,ps->pf", R[self.instant], self.right[self.instant, :, self.column])
-        if self._inverse is None:
-            shifted = self.F[self.instant] - self.values[:, None, None] * np.eye(f)
-            self._inverse = np.asarray(np.linalg.inv(shifted), dtype=complex)
-        inverse = self._inverse
-        solved = np.einsum("pfg,pg->pf", inverse, rows) * self.weight[:, None]
-        duals = self.left[self.instant, self.column]
-        Z = np.zeros((J, f, s))
-        for n in range(J):
-            mine = self.instant == n
-            Z[n] = (solved[mine].T @ duals[mine]).real
-        return Z
+        columns = (R @ self.right).swapaxes(1, 2)[..., None]
+        solved = (self._inverse @ columns)[..., 0].swapaxes(1, 2)
+        return np.asarray((solved @ self.left).real)

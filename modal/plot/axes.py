@@ -12,7 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.font_manager import FontProperties
+from matplotlib.ticker import AsinhLocator
 from matplotlib.transforms import ScaledTranslation
+from numpy.typing import NDArray
 from xarray import Dataset
 
 from assembly.arguments import check_kind
@@ -29,6 +31,8 @@ def axes(ax: Axes | None, **options: Any) -> Axes:
     return axes
 
 
+TICKS = 7  # of an axis that is not linear
+LEGIBLE = 100.0  # how much smaller than the largest a value is drawn in proportion
 TRACKS = "tracks of modal.track"
 MAP = "a map of modal.stability_map"
 RESPONSE = "a response of modal.frequency_response or modal.unbalance_response"
@@ -63,6 +67,20 @@ def styles(count: int, rigid: Sequence[bool] = (), dashed: bool = True) -> list[
     return styles
 
 
+def asinh_scale(ax: Axes, which: str, values: NDArray[Any]) -> str:
+    """Make an axis ("x" or "y") linear near zero and logarithmic far away, where values differ from
+    zero; what its label says of that."""
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    if largest == 0.0:
+        return ""
+    width = largest / LEGIBLE
+    getattr(ax, f"set_{which}scale")("asinh", linear_width=width, base=0)
+    axis = getattr(ax, f"{which}axis")
+    axis.set_major_locator(AsinhLocator(width, numticks=TICKS, base=0))
+    axis.set_major_formatter("{x:.2g}")
+    return ", asinh scale"
+
+
 def key(ax: Axes, count: int, what: str = "mode", dashed: bool = True) -> None:
     """A legend for few curves, a colour bar of their numbers for many; dashed: as of `styles`.
 
@@ -73,18 +91,13 @@ def key(ax: Axes, count: int, what: str = "mode", dashed: bool = True) -> None:
         ax.figure.colorbar(scale, ax=ax, label=f"number of the {what}")
     else:
         columns = 1 if count <= len(PALETTE) else 2
-        handles, labels = ax.get_legend_handles_labels()
-        size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
-        wide = columns * (HANDLE + LETTER * max(map(len, labels), default=0)) * size / 72.0
+        legend = ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=columns)
         figure = ax.get_figure(root=True)
         assert figure is not None
-        if wide > figure.get_size_inches()[0] / 5.0:
-            legend_below(ax, handles)
-        else:
-            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=columns)
+        if legend.get_window_extent().width > figure.bbox.width / 5.0:
+            legend_below(ax, ax.get_legend_handles_labels()[0])
 
 
-HANDLE, LETTER = 3.5, 0.6  # font sizes that a line of a legend and a letter take
 BELOW = 4.2  # font sizes from the axes down to below their label
 COLUMN = 1.25  # inches that an entry of a legend takes
 
@@ -105,6 +118,5 @@ def legend_below(ax: Axes, handles: Sequence[Any], title: str | None = None) -> 
         fontsize="small", title_fontsize="small", frameon=False, columnspacing=1.0,
         handletextpad=0.5, borderpad=0.0, borderaxespad=0.0,
     )  # fmt: skip
-    height = ax.get_position().height * figure.get_size_inches()[1]
-    if LETTER * len(ax.get_ylabel()) * points / 72.0 > height:
+    if ax.yaxis.label.get_window_extent().height > ax.get_window_extent().height:
         ax.set_ylabel(ax.get_ylabel(), loc="top")

@@ -17,8 +17,7 @@ from modal.plot.axes import TRACKS, axes, check_result, distinct, key, legend_be
 from modal.plot.colours import FLUTTER, ink
 from modal.plot.labels import axis_label
 from modal.plot.placement import End, beside_ends, beside_points
-from modal.plot.track_curves import EVENT_MARKERS, label_of, rigid_modes
-from modal.tracking.dataset import events
+from modal.plot.track_curves import EVENT_MARKERS, event_spots, label_of, rigid_modes
 
 WHIRL: Any = {"forward": "-", "backward": "--", "planar": (0, (6, 1.5, 1, 1.5)), "none": ":"}
 ORDER: Any = {"color": "0.55", "lw": 0.6, "zorder": 1.5}
@@ -30,7 +29,6 @@ MARKED = {
     if kind != "critical damping"
 }
 HEADROOM = 1.2  # of the largest frequency at which something happens
-AT_ONCE = 2e-3  # of the range of speeds: events of one kind that are one mark
 
 Marks = dict[str, list[tuple[float, float]]]
 
@@ -81,8 +79,7 @@ def campbell(
     hertz = tracks["frequency"].transpose(dim, "mode").values
     senses = _senses(tracks, dim, whirl)
     count = tracks.sizes["mode"]
-    grows = growing(tracks) if "eigenvalue" in tracks else tracks["frequency"] < 0.0
-    unstable = grows.transpose(dim, "mode").values
+    unstable = growing(tracks).transpose(dim, "mode").values
     artists = []
     for mode, style in enumerate(styles(count, rigid_modes(tracks), dashed=senses is None)):
         y, label = hertz[:, mode], label_of(tracks, mode)
@@ -161,29 +158,9 @@ def _marks(
                 spots.append((float(x), float(order * x / 60.0)))
     if spots:
         yield "crossing with an order", spots
-    if "event" not in tracks:
-        return
-    listed, numbers = events(tracks), tracks["mode"].values.tolist()
-    for kind in MARKED:
-        places: list[tuple[float, float]] = []
-        chosen = listed.isel(occurrence=np.flatnonzero(listed["event"].values == kind))
-        columns = (chosen[name].values for name in ("event_mode", "event_at"))
-        for label, place in zip(*columns, strict=True):
-            if label < 0:  # of a mode that no track follows
-                continue
-            mode = numbers.index(label)
-            there = np.isfinite(hertz[:, mode])
-            x = float(place * to_rpm)
-            y = float(np.interp(x, *_rising(rpm[there], hertz[there, mode])))
-            once = [p for p in places if abs(p[0] - x) < AT_ONCE * np.ptp(rpm)]
-            if not once:
-                places.append((x, y))
-        if places:
-            yield kind, places
-
-
-def _rising(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    return (x, y) if x[0] <= x[-1] else (x[::-1], y[::-1])
+    for kind, places in event_spots(tracks).items():
+        if kind in MARKED:
+            yield kind, [(x * to_rpm, y) for x, y in places]
 
 
 def _top(marks: Marks, hertz: NDArray[Any]) -> float:

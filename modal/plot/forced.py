@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -38,8 +39,13 @@ def response(result: Dataset, ax: Axes | None = None) -> list[Line2D]:
     InputError
         The result has another axis too.
     """
-    check_result(result, ("displacement", "probe"), RESPONSE)
-    return _curves(result, axes(ax), lambda q: np.abs(q), "amplitude", log=True)
+    values, dim = _over_one(result)
+    ax = axes(ax)
+    artists = _curves(values, ax, lambda q: (values[dim], np.abs(q)))
+    ax.set(xlabel=axis_label(values[dim]), yscale="log")
+    ax.set_ylabel(f"amplitude ({values.attrs.get('units', '')})")
+    key(ax, len(artists), "probe")
+    return artists
 
 
 def bode(result: Dataset, ax: tuple[Axes, Axes] | None = None) -> list[Line2D]:
@@ -61,14 +67,14 @@ def bode(result: Dataset, ax: tuple[Axes, Axes] | None = None) -> list[Line2D]:
     InputError
         The result has another axis too.
     """
-    check_result(result, ("displacement", "probe"), RESPONSE)
+    values, dim = _over_one(result)
     upper, lower = ax or plt.subplots(2, 1, sharex=True, layout="constrained")[1]
     artists = response(result, upper)
     upper.set_xlabel("")
-    artists += _curves(
-        result, lower, lambda q: np.degrees(np.unwrap(np.angle(q))), "phase (°)", named=False
+    lower.set(xlabel=axis_label(values[dim]), ylabel="phase (°)")
+    return artists + _curves(
+        values, lower, lambda q: (values[dim], np.degrees(np.unwrap(np.angle(q))))
     )
-    return artists
 
 
 def nyquist(result: Dataset, ax: Axes | None = None) -> list[Line2D]:
@@ -90,18 +96,13 @@ def nyquist(result: Dataset, ax: Axes | None = None) -> list[Line2D]:
     InputError
         The result has another axis too.
     """
-    check_result(result, ("displacement", "probe"), RESPONSE)
-    ax = axes(ax)
     values, _ = _over_one(result)
-    count = values.sizes["probe"]
-    artists = []
-    for k, style in enumerate(styles(count)):
-        q = values.isel(probe=k).values
-        artists += ax.plot(q.real, q.imag, label=str(values["probe"].values[k]), **style)
+    ax = axes(ax)
+    artists = _curves(values, ax, lambda q: (q.real, q.imag))
     units = values.attrs.get("units", "")
     ax.set(xlabel=f"real part ({units})", ylabel=f"imaginary part ({units})")
     ax.set_aspect("equal", adjustable="datalim")
-    key(ax, count, "probe")
+    key(ax, len(artists), "probe")
     return artists
 
 
@@ -194,6 +195,7 @@ def waterfall(
 
 def _over_one(result: Dataset) -> tuple[DataArray, str]:
     """The displacements and the name of their only axis besides the probes."""
+    check_result(result, ("displacement", "probe"), RESPONSE)
     values = result["displacement"]
     others = [str(dim) for dim in values.dims if dim != "probe"]
     if len(others) != 1:
@@ -204,19 +206,9 @@ def _over_one(result: Dataset) -> tuple[DataArray, str]:
     return values, others[0]
 
 
-def _curves(
-    result: Dataset, ax: Axes, of: Any, name: str, log: bool = False, named: bool = True
-) -> list[Line2D]:
-    values, dim = _over_one(result)
-    count = values.sizes["probe"]
+def _curves(values: DataArray, ax: Axes, of: Callable[[Any], tuple[Any, Any]]) -> list[Line2D]:
+    """The curve (x, y) of the response of every probe."""
     artists = []
-    for k, style in enumerate(styles(count)):
-        q = of(values.isel(probe=k).values)
-        artists += ax.plot(values[dim], q, label=str(values["probe"].values[k]), **style)
-    ax.set(xlabel=axis_label(values[dim]))
-    ax.set_ylabel(f"{name} ({values.attrs.get('units', '')})" if log else name)
-    if log:
-        ax.set_yscale("log")
-    if named:
-        key(ax, count, "probe")
+    for name, style in zip(values["probe"].values, styles(values.sizes["probe"]), strict=True):
+        artists += ax.plot(*of(values.sel(probe=name).values), label=str(name), **style)
     return artists

@@ -8,16 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import AsinhLocator
 from xarray import Dataset
 
-from modal.plot.axes import TRACKS, axes, check_result, styles
+from modal.plot.axes import TRACKS, asinh_scale, axes, check_result, styles
 from modal.plot.colours import ink
 from modal.plot.labels import axis_label
-from modal.plot.track_curves import LEGIBLE, NOT_LINEAR, rigid_modes
+from modal.plot.track_curves import rigid_modes
 from modal.proofs.box import Box
 
-TICKS = 7
 BOX: Any = {"facecolor": "#FBE9D7", "edgecolor": "#D55E00"}
 
 
@@ -48,18 +46,9 @@ def root_locus(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
         for end, face in ((0, ax.get_facecolor()), (-1, shade)):
             ax.plot(values.real[end], values.imag[end], "o", ms=4, color=shade, mfc=face)
     ax.axvline(0.0, color=ink(), lw=0.8)
-    largest = float(np.nanmax(np.abs(tracks["eigenvalue"].values.real), initial=0.0))
-    label = "Re λ (1/s)"
-    if largest > 0.0:
-        label += NOT_LINEAR
-        ax.set_xscale("asinh", linear_width=largest / LEGIBLE, base=0)
-        ax.xaxis.set_major_locator(AsinhLocator(largest / LEGIBLE, numticks=TICKS, base=0))
-        ax.xaxis.set_major_formatter("{x:.2g}")
-        ax.margins(x=0.08)
-    ax.set(
-        xlabel=label,
-        ylabel=axis_label(tracks["eigenvalue"], "Im λ"),
-    )
+    label = "Re λ (1/s)" + asinh_scale(ax, "x", tracks["eigenvalue"].values.real)
+    ax.margins(x=0.08)
+    ax.set(xlabel=label, ylabel=axis_label(tracks["eigenvalue"], "Im λ"))
     words = f"{axis_label(tracks[dim])}: {first:g} (circle) to {last:g} (disc)"
     ax.set_title(words, fontsize="small")
     return artists

@@ -45,7 +45,7 @@ def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
     """
     check_result(grid, ("verdict",), MAP)
     ax = axes(ax)
-    y_name, x_name = _axes_of(grid)
+    grid = _upright(grid)
     x, y, codes = _refined(grid)
     mesh = ax.pcolormesh(
         x, y, np.ma.masked_less(codes, judge.UNDECIDED), cmap=mcolors.ListedColormap(COLOURS),
@@ -70,9 +70,8 @@ def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
         for code, name in NAMES.items()
         if np.any(points == code)
     ]
-    ax.set(xlabel=axis_label(grid[x_name]), ylabel=axis_label(grid[y_name]))
+    _name_axes(grid, ax)
     legend_below(ax, patches)
-    ax.grid(False)
     return mesh
 
 
@@ -82,14 +81,12 @@ def _field(grid: Dataset) -> NDArray[np.float64]:
     A stable point without resolved decay has the negative of its largest unstable neighbour's
     rate, so that zero is halfway between them.
     """
-    y_name, x_name = _axes_of(grid)
-    codes = classes(grid).transpose(y_name, x_name).values
+    codes = classes(grid).values
     unstable = codes > judge.STABLE
-    rates, error = np.zeros(codes.shape), np.zeros(codes.shape)
-    if "growth_rate" in grid:
-        rates = np.nan_to_num(grid["growth_rate"].transpose(y_name, x_name).values)
-    if "error_bound" in grid:
-        error = np.nan_to_num(grid["error_bound"].transpose(y_name, x_name).values)
+    rates, error = (
+        np.nan_to_num(grid[name].values) if name in grid else np.zeros(codes.shape)
+        for name in ("growth_rate", "error_bound")
+    )
     rates = np.where(unstable, np.maximum(rates, np.finfo(float).tiny), rates)
     if not unstable.any():
         return np.full(codes.shape, -1.0)
@@ -106,9 +103,8 @@ def _refined(grid: Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64], N
 
     The class of an undecided point, or of one that is not computed, fills the whole of its cell.
     """
-    y_name, x_name = _axes_of(grid)
-    codes = classes(grid).transpose(y_name, x_name).values
-    old = [grid[name].values.astype(float) for name in (y_name, x_name)]
+    codes = classes(grid).values
+    old = [grid[name].values.astype(float) for name in grid["verdict"].dims]
     if min(codes.shape) < 2:
         return old[1], old[0], codes
     steps = [max(1, FINE // len(v)) for v in old]
@@ -133,8 +129,8 @@ def _boundary(grid: Dataset, ax: Axes) -> None:
     """The line between stable and unstable, at the interpolated zero of the growth rate."""
     field = _field(grid)
     if min(field.shape) > 1 and (field > 0.0).any() and (field < 0.0).any():
-        y_name, x_name = _axes_of(grid)
-        ax.contour(grid[x_name], grid[y_name], field, levels=[0.0], colors="black", linewidths=0.9)
+        y, x = (grid[name] for name in grid["verdict"].dims)
+        ax.contour(x, y, field, levels=[0.0], colors="black", linewidths=0.9)
 
 
 def growth(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
@@ -153,31 +149,28 @@ def growth(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
     """
     check_result(grid, ("growth_rate",), MAP)
     ax = axes(ax)
-    y_name, x_name = _axes_of(grid)
-    values = grid["growth_rate"].transpose(y_name, x_name).values
+    grid = _upright(grid)
+    y, x = (grid[name] for name in grid["verdict"].dims)
+    values = grid["growth_rate"].values
     limit = float(np.nanmax(np.abs(values))) or 1.0
     # Slow growth is growth too: a linear scale would show only the strongest instability.
     threshold = limit / 300.0
     norm = mcolors.SymLogNorm(linthresh=threshold, vmin=-limit, vmax=limit)
-    mesh = ax.pcolormesh(
-        grid[x_name], grid[y_name], values, cmap="PuOr_r", norm=norm, shading="nearest"
-    )
+    mesh = ax.pcolormesh(x, y, values, cmap="PuOr_r", norm=norm, shading="nearest")
     powers = 10.0 ** np.arange(np.ceil(np.log10(3.0 * threshold)), np.log10(limit))
     bar = ax.figure.colorbar(mesh, ax=ax, ticks=[*-powers[::-1], 0.0, *powers])
     bar.minorticks_off()
     bar.set_label(axis_label(grid["growth_rate"], "largest growth rate"))
     _boundary(grid, ax)
     hatch(grid, ax)
-    ax.set(xlabel=axis_label(grid[x_name]), ylabel=axis_label(grid[y_name]))
-    ax.grid(False)
+    _name_axes(grid, ax)
     return mesh
 
 
 def hatch(grid: Dataset, ax: Axes) -> PathPatch:
-    """Hatched cells of the undecided points."""
-    y_name, x_name = _axes_of(grid)
-    undecided = classes(grid).transpose(y_name, x_name).values == judge.UNDECIDED
-    x, y = (_edges(grid[name].values) for name in (x_name, y_name))
+    """Hatched cells of the undecided points; the first dimension of the map is drawn along y."""
+    undecided = classes(grid).values == judge.UNDECIDED
+    y, x = (_edges(grid[name].values) for name in grid["verdict"].dims)
     cells = [_cell(x[j : j + 2], y[i : i + 2]) for i, j in np.argwhere(undecided)]
     outline = Path.make_compound_path(*cells) if cells else Path(np.zeros((0, 2)))
     patch = PathPatch(outline, fill=False, linewidth=0.0, **HATCH)
@@ -198,7 +191,13 @@ def _cell(x: NDArray[np.float64], y: NDArray[np.float64]) -> Path:
     return Path(corners, closed=True)
 
 
-def _axes_of(grid: Dataset) -> tuple[str, str]:
-    """(vertical, horizontal): the first dimension of the map is drawn along x."""
-    x_name, y_name = (str(d) for d in grid["verdict"].dims[:2])
-    return y_name, x_name
+def _upright(grid: Dataset) -> Dataset:
+    """The map with the dimension along y, its second one, first."""
+    x_name, y_name = grid["verdict"].dims[:2]
+    return grid.transpose(y_name, x_name, ...)
+
+
+def _name_axes(grid: Dataset, ax: Axes) -> None:
+    y, x = (axis_label(grid[name]) for name in grid["verdict"].dims)
+    ax.set(xlabel=x, ylabel=y)
+    ax.grid(False)

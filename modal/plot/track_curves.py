@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from xarray import DataArray, Dataset
+from xarray import Dataset
 
-from modal.plot.axes import TRACKS, axes, check_result, key, legend_below, styles
+from modal.plot.axes import TRACKS, asinh_scale, axes, check_result, key, legend_below, styles
 from modal.plot.colours import ink
 from modal.plot.labels import axis_label
+from modal.tracking.events import events
 
-NOT_LINEAR = ", asinh scale"
-LEGIBLE = 100.0  # how much smaller than the largest a growth rate is drawn in proportion
-
+AT_ONCE = 2e-3  # of the range of the parameter: events of one kind that are one mark
 EVENT_MARKERS = {
     "crossing": "x",
     "veering": "D",
@@ -66,8 +67,9 @@ def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True)
     for mode, style in enumerate(styles(count, rigid_modes(tracks))):
         y = tracks["frequency"].isel(mode=mode)
         artists += ax.plot(x, y, label=label_of(tracks, mode), **style)
-        _mark_events(tracks.isel(mode=mode), x, y, ax, style["color"])
-    _explain_events(tracks, ax)
+    for kind, spots in event_spots(tracks).items():
+        look: Any = {"color": "0.3", "marker": EVENT_MARKERS[kind], "ls": "none", "mfc": "none"}
+        ax.plot(*np.transpose(spots), ms=5, label=kind, **look)
     ax.set(xlabel=axis_label(x), ylabel=axis_label(tracks["frequency"], "frequency"))
     ax.set_ylim(bottom=0)
     if legend:
@@ -75,25 +77,28 @@ def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True)
     return artists
 
 
-def _explain_events(tracks: Dataset, ax: Axes) -> None:
-    """The markers that occur, named in the legend."""
-    for event, marker in EVENT_MARKERS.items():
-        if np.any(tracks["event"].values.astype(str) == event):
-            ax.plot([], [], marker, color="0.3", markersize=5, fillstyle="none", label=event)
+def event_spots(tracks: Dataset) -> dict[str, list[tuple[float, float]]]:
+    """Places (of the swept parameter) and frequencies (Hz) of the events of tracks, by kind.
 
-
-def _mark_events(track: Dataset, x: DataArray, y: DataArray, ax: Axes, shade: str) -> None:
-    for event, marker in EVENT_MARKERS.items():
-        where = np.flatnonzero(track["event"].values.astype(str) == event)
-        if where.size:
-            ax.plot(
-                x.values[where],
-                y.values[where],
-                marker,
-                color=shade,
-                markersize=5,
-                fillstyle="none",
-            )
+    Events of one kind that are closer than AT_ONCE are one.
+    """
+    out: dict[str, list[tuple[float, float]]] = {}
+    if "event" not in tracks:
+        return out
+    dim = next(d for d in tracks["frequency"].dims if d != "mode")
+    rising = tracks.sortby(dim)
+    x, hertz = rising[dim].values, rising["frequency"].transpose(dim, "mode").values
+    listed, numbers = events(tracks), tracks["mode"].values.tolist()
+    columns = (listed[name].values for name in ("event", "event_mode", "event_at"))
+    for kind, label, place in zip(*columns, strict=True):
+        if label < 0:  # of a mode that no track follows
+            continue
+        y = hertz[:, numbers.index(label)]
+        there = np.isfinite(y)
+        spots = out.setdefault(str(kind), [])
+        if not any(abs(spot[0] - place) < AT_ONCE * np.ptp(x) for spot in spots):
+            spots.append((float(place), float(np.interp(place, x[there], y[there]))))
+    return {kind: out[kind] for kind in EVENT_MARKERS if kind in out}
 
 
 def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
@@ -129,12 +134,7 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     ax.axhline(0.0, color=ink(), lw=0.8)
     # Damping of high modes is orders above what decides stability: both must be legible.
     rates = tracks["growth_rate"].where(tracks["kind"] != "prescribed").values
-    largest = float(np.nanmax(np.abs(rates), initial=0.0))
-    label = axis_label(tracks["growth_rate"], "growth rate")
-    if largest > 0.0:
-        ax.set_yscale("asinh", linear_width=largest / LEGIBLE, base=0)
-        ax.yaxis.set_major_formatter("{x:g}")
-        label += NOT_LINEAR
+    label = axis_label(tracks["growth_rate"], "growth rate") + asinh_scale(ax, "y", rates)
     ax.margins(y=0.05)
     ax.set(xlabel=axis_label(x), ylabel=label)
     handles = [

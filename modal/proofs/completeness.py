@@ -29,8 +29,8 @@ from functools import partial
 import numpy as np
 import scipy.linalg as la
 
+from modal.proofs.box import Group, PointBoxes, groups, spanned
 from modal.proofs.couplings import couple_skew, coupling, image, orthonormal, padded
-from modal.proofs.family_box import KNOWN, Group, PointBoxes, groups
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.ratios import Product, lanczos
 from modal.reduction.affine import Coefficients
@@ -195,10 +195,6 @@ class Completeness:
             ),
         )
 
-    def everything(self, forms: ComplementForms, projected: Projected) -> ComplementForms:
-        """The bounds over the whole space, the complement of an empty basis."""
-        return self._widened(forms, projected, np.diag(1.0 / projected.frequency))
-
     def _widened(self, forms: ComplementForms, projected: Projected, U: Array) -> ComplementForms:
         """The bounds of quadratic forms on Z and the columns of U, K_ref-orthonormal, together."""
         if U.shape[1] == 0:
@@ -241,43 +237,29 @@ class Completeness:
 
     def _known(self, at: Coefficients) -> Mask:
         """Points (P,) whose coefficients are combinations of the groups."""
-        known = np.ones(len(at), dtype=bool)
-        for table, of_groups in ((self._changed(at), self.changes), (at.damping, self.damping)):
-            combined = np.zeros_like(table)
-            for group in of_groups:
-                combined[:, : len(group.weights)] += group.factor(table)[:, None] * group.weights
-            size = np.abs(table).max(axis=0, initial=0.0) + np.abs(combined).max(
-                axis=0, initial=0.0
-            )
-            known &= np.all(np.abs(table - combined) <= KNOWN * size, axis=1)
-        return known
+        return spanned(self._changed(at), self.changes) & spanned(at.damping, self.damping)
 
     def _stiffness_coupling(self, forms: ComplementForms, at: Coefficients) -> Array:
         """Bound (P,) of what the whole stiffness couples between Z and V."""
-        total = np.full(len(at), self.reference.shift * forms.mass_coupling)
-        for group, size in zip(self.changes, forms.coupling, strict=True):
-            total += np.abs(group.factor(self._changed(at))) * size
-        return total
+        changed = _coupled(self._changed(at), self.changes, forms.coupling)
+        return self.reference.shift * forms.mass_coupling + changed
 
-    def _damping_coupling(self, forms: ComplementForms, at: Coefficients) -> Array:
-        """The same of C + D."""
-        total = np.zeros(len(at))
-        for group, size in zip(self.damping, forms.damping_coupling, strict=True):
-            total += np.abs(group.factor(at.damping)) * size
-        return total
-
-    def stable_stiffness(
-        self, forms: ComplementForms, projected: Projected, at: Coefficients
+    def exceeds(
+        self, forms: ComplementForms, projected: Projected, at: Coefficients, stiffness: Array
     ) -> Mask:
-        """Points (P,) where the symmetric part of all stiffness is positive definite."""
-        r = projected.size
-        S = (at.stiffness @ projected.matrices.reshape(-1, r * r)).reshape(-1, r, r)
-        S = 0.5 * (S + S.transpose(0, 2, 1)) / np.outer(projected.frequency, projected.frequency)
-        lowest = np.linalg.eigvalsh(S)[:, 0]
-        couple = self._stiffness_coupling(forms, at)
-        theta = self.theta(forms, at, np.zeros(len(at)))
-        lowest = lowest - form_round_off(projected, at.stiffness)
-        return np.asarray((theta < 1.0) & (lowest * (1.0 - theta) > couple**2))
+        """Points (P,) whose symmetric stiffness exceeds `stiffness`, (rad/s)², times the mass."""
+        r, theta = projected.size, self.theta(forms, at, stiffness)
+        S = (at.stiffness - stiffness[:, None] * at.mass) @ projected.matrices.reshape(-1, r * r)
+        S = S.reshape(-1, r, r) / np.outer(projected.frequency, projected.frequency)
+        couple = self._stiffness_coupling(forms, at) + stiffness * forms.mass_coupling
+        margin = form_round_off(projected, at.stiffness) + couple**2 / np.maximum(
+            1.0 - theta, np.finfo(float).tiny
+        )
+        out = theta < 1.0
+        for p in np.flatnonzero(out):
+            A = 0.5 * (S[p] + S[p].T) - margin[p] * np.eye(r)
+            out[p] = la.lapack.dpotrf(A)[1] == 0
+        return out
 
     def complete(
         self,
@@ -312,7 +294,7 @@ class Completeness:
         bounded = np.isfinite(W)
         W = np.where(bounded, W, 0.0)
         theta = self.theta(forms, at, np.where(bounded, boxes.stiffness, 0.0))
-        damping = self._damping_coupling(forms, at)
+        damping = _coupled(at.damping, self.damping, forms.damping_coupling)
         stiffness = self._stiffness_coupling(forms, at)
         far = W**2 * forms.mass_coupling + W * damping + stiffness
         used = np.isfinite(modes.eigenvalues) & ~skipped
@@ -322,3 +304,11 @@ class Completeness:
             W, far, forms.mass_coupling, damping, poles, (relative[0], relative[1]), used
         )
         return np.asarray(bounded & (theta < 1.0) & (sums < 1.0 - theta))
+
+
+def _coupled(table: Array, of_groups: list[Group], sizes: Array) -> Array:
+    """Bound (P,) of what the groups couple, from what each couples at factor one."""
+    factors = [np.abs(group.factor(table)) for group in of_groups]
+    return np.asarray(
+        sum((f * s for f, s in zip(factors, sizes, strict=True)), np.zeros(len(table)))
+    )

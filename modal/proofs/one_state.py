@@ -1,20 +1,34 @@
-"""The unstable modes of one large system, counted with a reduced basis of its own."""
+"""The verdict on one large system: its unstable modes counted with a reduced basis of its own, or a
+Lyapunov function with one parameter.
+
+For M q̈ + (D + G) q̇ + (S + N) q = 0 and α > 0,
+
+    V = ½ q̇ᵀMq̇ + α qᵀMq̇ + ½ qᵀ(S + αD)q,
+    −V̇ = q̇ᵀ(D − αM)q̇ + q̇ᵀ(N − αG)q + α qᵀSq.
+
+Where [[M, αM], [αM, S + αD]] and [[D − αM, (N − αG)/2], [(N − αG)ᵀ/2, αS]] are both positive
+definite, every motion decays. Both are linear in α, so that the values of α which serve form an
+interval below the smallest xᵀDx / xᵀMx. No basis can count as many modes as this needs none of.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.quadratic import Quadratic
 from modal.proofs.box import Box
 from modal.proofs.proving import ProvingSpace
+from modal.proofs.ratios import is_definite, largest_ratio
 from modal.reduction.affine import AffineFamily
 from modal.types import Array, Complex
 
 TOLERANCE = 1e-7  # of the eigenvalues, relative
 SHARPEST = 1e-10  # tolerance where a growth rate is hidden by its error bound
-MARGIN = 1.01  # by which the basis can miss the lowest ratio of stiffness to mass
+FRACTIONS = (0.5, 0.25, 0.75, 0.1, 0.9)  # of the largest possible α that are tried
 
 
 @dataclass(frozen=True)
@@ -44,13 +58,26 @@ def examine(system: FrozenSystem, k: int) -> Examined | None:
             space = space.branch(SHARPEST)
             space.train(at)
             found, proof = space.proved(at)
-        bounds = space.prover.box.at(at)
         stiffness = found.instants.stiffness[0]
         lowest = float(np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))[0])
-        box = Box(
-            float(bounds.gyroscopic[0]), float(bounds.circulatory[0]), MARGIN * max(0.0, -lowest),
-            bool(bounds.dissipative[0]),
-        )  # fmt: skip
+        box = space.prover.box.at(at).first(lowest)
         return Examined(*found.counted(0, space.wanted), int(proof[0]), box)
     finally:
         space.destroy()
+
+
+def decays(quadratic: Quadratic) -> bool:
+    """Whether Lyapunov's function proves that every motion decays."""
+    damping = quadratic.damping_parts[0]
+    if not is_definite(damping):
+        return False
+    largest = 1.0 / largest_ratio(quadratic.M, damping)
+    return any(_serves(quadratic, fraction * largest) for fraction in FRACTIONS)
+
+
+def _serves(quadratic: Quadratic, alpha: float) -> bool:
+    M, (D, G), (S, N) = quadratic.M, quadratic.damping_parts, quadratic.stiffness_parts
+    half = 0.5 * (N - alpha * G)
+    power = sp.bmat([[D - alpha * M, half], [half.T, alpha * S]], format="csr")
+    energy = sp.bmat([[M, alpha * M], [alpha * M, S + alpha * D]], format="csr")
+    return is_definite(power) and is_definite(energy)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.eigen.tolerances import SURE
+from modal.proofs.box import KNOWN, FamilyBox, PointBoxes
 from modal.proofs.codes import COUNT, ENERGY, MODES
 from modal.proofs.completeness import ComplementForms, Completeness
-from modal.proofs.family_box import KNOWN, FamilyBox, PointBoxes
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
 from modal.reduction.error_bounds import ErrorBounds, round_off, unbounded
-from modal.reduction.instants import BodyInstants, form_round_off
+from modal.reduction.instants import Instants
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
@@ -22,7 +24,6 @@ from modal.types import Array, Index, Mask
 
 PREFIX = "proof_"  # of the names under which the bounds are stored
 REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
-NOISE = 4.0  # times the round-off of an eigenvalue: a growth rate below this is not resolved
 AXIS_MARGIN = 8.0  # times the error bounds of modes on the axis: the count is of faster growth
 
 
@@ -35,17 +36,31 @@ class Prover:
         The operators.
     span : Coefficients
         Points whose coefficients span those of all points to come.
+    reference, arrays : optional
+        Of an earlier one: its reference operator and `arrays`, which are not computed again.
     """
 
-    _completeness: Completeness | None  # from `start` or `restored`; None: no point has a box
+    _completeness: Completeness | None = None  # from `start` or `stored`; None: no point has a box
 
-    def __init__(self, family: AffineFamily, span: Coefficients) -> None:
-        self.family = family
-        self.box = FamilyBox(family, span)
-        self.span = span
+    def __init__(
+        self, family: AffineFamily, span: Coefficients, reference: ReferenceOperator | None = None,
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:  # fmt: skip
+        stored = (
+            None
+            if arrays is None
+            else {
+                name.removeprefix(PREFIX): np.asarray(value, dtype=float)
+                for name, value in arrays.items()
+                if name.startswith(PREFIX)
+            }
+        )
+        self.family, self.span = family, span
+        self.box = FamilyBox(family, span, stored)
+        if stored is not None and reference is not None and "complement" in stored:
+            self._completeness = Completeness(reference, span, stored=stored)
         self._forms: ComplementForms | None = None
         self._projected: Projected | None = None
-        self._whole: tuple[Projected, ComplementForms] | None = None
 
     def reach(self) -> float:
         """Frequency, rad/s, up to which the basis is to hold all modes of K_ref."""
@@ -59,7 +74,6 @@ class Prover:
     def start(self, reference: ReferenceOperator, basis: MassBasis) -> None:
         """Compute the bounds on the complement of the first vectors of the basis, where any point
         has a finite box."""
-        self._completeness = None
         if np.isfinite(self.box.at(self.span).circulatory).any():
             stiffness = self._largest_stiffness()
             self._completeness = Completeness(reference, self.span, basis, stiffness)
@@ -93,30 +107,23 @@ class Prover:
             self._projected, self._forms = projected, self._completeness.forms(projected)
         return self._forms
 
-    def _everywhere(self, projected: Projected) -> ComplementForms:
-        """The bounds over the whole space; those of the last basis are stored."""
-        if self._whole is None or self._whole[0] is not projected:
-            assert self._completeness is not None
-            forms = self._completeness.everything(self.forms(projected), projected)
-            self._whole = (projected, forms)
-        return self._whole[1]
-
     def without_modes(self, projected: Projected, at: Coefficients) -> NDArray[np.int8]:
         """The proofs of points (P,) that need no modes: energy, or a box too small for any.
 
         Where the symmetric stiffness exceeds W² + γW times the mass, no mode can be unstable.
         """
-        boxes = self.box.at(at)
+        boxes, completeness = self.box.at(at), self._completeness
         out = np.full(len(at), MODES, dtype=np.int8)
-        if self._completeness is None or not np.isfinite(boxes.circulatory).any():
-            return out
-        whole = self._everywhere(projected)
-        bounded = np.isfinite(boxes.circulatory)
-        stiffness = np.where(bounded, boxes.stiffness, 0.0)
-        least = 1.0 - form_round_off(projected, at.padded(len(projected.matrices)).stiffness)
-        out[bounded & (self._completeness.theta(whole, at, stiffness) < least)] = COUNT
-        steady = self._completeness.theta(whole, at, np.zeros(len(at))) < least
-        out[(boxes.circulatory == 0.0) & steady] = ENERGY
+        at = at.padded(len(projected.matrices))
+        bounded, energy = np.isfinite(boxes.circulatory), boxes.circulatory == 0.0
+        for code, index in ((COUNT, bounded & ~energy), (ENERGY, energy)):
+            chosen = np.flatnonzero(index)
+            if completeness is not None and chosen.size:
+                stiffness = np.zeros(len(at)) if code == ENERGY else boxes.stiffness
+                there = completeness.exceeds(
+                    self.forms(projected), projected, at.take(chosen), stiffness[chosen]
+                )
+                out[chosen[there]] = code
         return out
 
     def local(self, shared: Projected, smaller: Projected, Q: Array) -> ComplementForms:
@@ -127,7 +134,7 @@ class Prover:
     def proofs(
         self,
         forms: ComplementForms,
-        instants: BodyInstants,
+        instants: Instants,
         modes: SmallModes,
         certificate: ErrorBounds,
         prescribed: Mask,
@@ -147,12 +154,7 @@ class Prover:
         assert completeness is not None
         boxes = self.box.at(at)
         out = np.full(len(at), MODES, dtype=np.int8)
-        energy = boxes.circulatory == 0.0
-        if energy.any():
-            chosen = np.flatnonzero(energy)
-            stable = completeness.stable_stiffness(forms, instants.projected, at.take(chosen))
-            out[chosen[stable]] = ENERGY
-        left = np.flatnonzero((out == MODES) & np.isfinite(boxes.circulatory) & ~modes.exact)
+        left = np.flatnonzero(np.isfinite(boxes.circulatory) & ~modes.exact)
         if left.size:
             done = self._counted(
                 completeness, forms, instants.taken(left), boxes.take(left), modes.points(left),
@@ -165,7 +167,7 @@ class Prover:
         self,
         completeness: Completeness,
         forms: ComplementForms,
-        instants: BodyInstants,
+        instants: Instants,
         boxes: PointBoxes,
         modes: SmallModes,
         certificate: ErrorBounds,
@@ -184,7 +186,7 @@ class Prover:
         near &= ~prescribed[:, :known] & ~unbounded(first, bound)
         pairing = instants.pairing(modes)
         rounded = round_off(modes, pairing, instants.product_sizes(modes)) * modes.condition
-        noise = NOISE * rounded[:, :known]
+        noise = SURE * rounded[:, :known]
         hidden = near & (np.abs(first.real) > noise)
         floor = AXIS_MARGIN * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
         beyond = modes.eigenvalues[:, known:]
@@ -192,7 +194,7 @@ class Prover:
         others = grows & (np.abs(beyond.imag) <= W * (1.0 + KNOWN))
         complete = completeness.complete(
             forms,
-            instants.projected,
+            instants.body,
             instants.at,
             boxes,
             modes,
@@ -204,25 +206,6 @@ class Prover:
         return np.asarray(complete & ~hidden.any(axis=1) & ~others.any(axis=1))
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """What `restored` needs to give the same proofs."""
+        """What another one needs to give the same proofs."""
         bounds = {} if self._completeness is None else self._completeness.arrays()
         return {PREFIX + name: value for name, value in (bounds | self.box.arrays()).items()}
-
-    @classmethod
-    def restored(
-        cls, family: AffineFamily, span: Coefficients, reference: ReferenceOperator,
-        arrays: Mapping[str, NDArray[np.generic]],
-    ) -> Prover:  # fmt: skip
-        prover = cls.__new__(cls)
-        stored = {
-            name.removeprefix(PREFIX): np.asarray(value, dtype=float)
-            for name, value in arrays.items()
-            if name.startswith(PREFIX)
-        }
-        prover.family, prover.span = family, span
-        prover.box = FamilyBox(family, span, stored)
-        prover._completeness = None
-        if "complement" in stored:
-            prover._completeness = Completeness(reference, span, stored=stored)
-        prover._forms = prover._projected = prover._whole = None
-        return prover

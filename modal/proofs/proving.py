@@ -14,9 +14,9 @@ from modal.proofs.completeness import ComplementForms
 from modal.proofs.points import Prover
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.basis import Projected
-from modal.reduction.body_space import SOUNDINGS, BodySpace
+from modal.reduction.body_space import BodySpace
 from modal.reduction.error_bounds import error_bounds, unbounded
-from modal.reduction.space import CertifiedModes, spread
+from modal.reduction.space import SAMPLE, CertifiedModes, spread
 from modal.types import Array
 
 MOST = 60  # modes of a point that are certified so that its box is covered
@@ -43,7 +43,7 @@ class ProvingSpace(BodySpace):
         span = span.padded(len(family.terms))
         if stored is not None:
             super().__init__(family, span, k, tolerance, threads, stored=stored)
-            self.prover = Prover.restored(family, span, self.reference, stored)
+            self.prover = Prover(family, span, self.reference, stored)
             return
         self.prover = Prover(family, span)
         super().__init__(family, span, k, tolerance, threads, self.prover.reach())
@@ -51,7 +51,7 @@ class ProvingSpace(BodySpace):
         if self.extra:
             self.basis.grow(self.prover.loads(self.basis.images.fields))
             self.refresh()
-        self._cover(span.take(spread(len(span), SOUNDINGS)))
+        self._cover(span.take(spread(len(span), SAMPLE)))
 
     def _cover(self, at: Coefficients) -> None:
         """Raise the number of certified modes to that of the modes in the box of the points."""

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
-from modal.eigen.tolerances import ZERO
+from modal.eigen.tolerances import EPS, ROUND_OFF, ZERO
 from modal.types import Array, Mask
 
 Product = Callable[[Array], Array]
@@ -29,10 +29,7 @@ DENSE = 600  # size up to which LAPACK is used
 STEPS = 40
 STARTS, STARTED_STEPS = 4, 16  # where a block solve costs little more than a single one
 FAILURE = 1e-6  # probability that a bound is too small
-DENSE_ROUND_OFF = 4.0 * np.finfo(float).eps  # times n, of a unit diagonal: error of eigenvalues
-SPARSE_ROUND_OFF = 256.0 * np.finfo(float).eps  # of a unit diagonal: error of a sparse Cholesky
 INVARIANT = 1e-10  # of a vector's size: what leaves an invariant space, or reaches a null space
-SURE = 0.45  # ε of a B of unknown sign below which its iteration may end early
 LARGEST_MISS = 0.9  # ε beyond which more steps are needed: the bound is then ten times as wide
 
 
@@ -65,12 +62,8 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
         return np.inf
     scale = 1.0 / np.sqrt(np.diag(A))
     A, B = A * np.outer(scale, scale), B * np.outer(scale, scale)
-    if _has_cholesky(A - ZERO * len(A) * np.eye(len(A))):
-        L = la.cholesky(A, lower=True)
-        half = la.solve_triangular(L, la.solve_triangular(L, B, lower=True).T, lower=True)
-        return _largest_skew(half)
     sizes, U = la.eigh(A)
-    if sizes[0] < -DENSE_ROUND_OFF * len(A):
+    if sizes[0] < -_margin(len(A)):
         return np.inf
     nonzero = sizes > ZERO * len(A)
     if not nonzero.all():
@@ -78,27 +71,7 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
         if reach > INVARIANT * np.abs(B).max():
             return np.inf
     half = U[:, nonzero] / np.sqrt(sizes[nonzero])
-    return _largest_skew(half.T @ B @ half)
-
-
-def _largest_skew(S: Array) -> float:
-    """‖S‖₂ of a skew matrix."""
-    largest = float(np.abs(S).max(initial=0.0))
-    if largest == 0.0:
-        return 0.0
-    unit = S / largest
-    return largest * float(np.sqrt(max(la.eigvalsh(unit @ unit.T)[-1], 0.0)))
-
-
-def lowest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
-    """A lower bound of min xᵀBx / xᵀAx of a symmetric B; A symmetric positive definite."""
-    if A.shape[0] <= DENSE:
-        return float(
-            la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=[0, 0])[0]
-        )
-    with Factorization(A, "spd") as factor:
-        scale = np.sqrt(A.diagonal())
-        return lanczos(factor.solve, A.__matmul__, [lambda x: B @ x], scale)[0][0]
+    return float(np.linalg.norm(half.T @ B @ half, 2))
 
 
 def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
@@ -122,18 +95,20 @@ def is_semidefinite(A: sp.csr_matrix) -> bool:
     if np.any(A.diagonal()[rows] <= 0.0):
         return False
     scaled = unit_diagonal(sp.csr_matrix(A[rows][:, rows]))
-    if len(rows) <= DENSE:
-        return bool(la.eigvalsh(scaled.toarray())[0] >= -DENSE_ROUND_OFF * len(rows))
-    return _has_cholesky(sp.csr_matrix(scaled + SPARSE_ROUND_OFF * sp.identity(len(rows))))
+    return _has_cholesky(sp.csr_matrix(scaled + _margin(len(rows)) * sp.identity(len(rows))))
 
 
 def is_definite(A: sp.csr_matrix) -> bool:
     """Whether a symmetric A is positive definite beyond round-off: one Cholesky factorization."""
+    n = A.shape[0]
     if not np.all(A.diagonal() > 0.0):
         return False
-    n = A.shape[0]
-    margin = DENSE_ROUND_OFF * n if n <= DENSE else SPARSE_ROUND_OFF
-    return _has_cholesky(sp.csr_matrix(unit_diagonal(A) - margin * sp.identity(n)))
+    return _has_cholesky(sp.csr_matrix(unit_diagonal(A) - _margin(n) * sp.identity(n)))
+
+
+def _margin(n: int) -> float:
+    """What round-off of a factor of size n can make of eigenvalues of a unit diagonal."""
+    return 4.0 * min(n * EPS, ROUND_OFF)
 
 
 def unit_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
@@ -142,9 +117,9 @@ def unit_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
     return sp.csr_matrix(scale @ A @ scale)
 
 
-def _has_cholesky(A: Array | sp.csr_matrix) -> bool:
+def _has_cholesky(A: sp.csr_matrix) -> bool:
     if A.shape[0] <= DENSE:
-        return bool(la.lapack.dpotrf(A if isinstance(A, np.ndarray) else A.toarray())[1] == 0)
+        return bool(la.lapack.dpotrf(A.toarray())[1] == 0)
     try:
         Factorization(A, "spd").destroy()
     except SingularSystemError:
@@ -229,7 +204,8 @@ def lanczos(
             missed = 0.0 if exact[i] else _missed(done[i], n, skew, starts)
             residual = INVARIANT * np.sqrt(size) if exact[i] and k else 0.0
             bounds[i] = _widened(T, skew, positive[i], missed, residual)
-            sure = LARGEST_MISS if skew or positive[i] else SURE
+            # Of unknown sign the width counts, which misses twice as much.
+            sure = LARGEST_MISS if skew or positive[i] else 0.5 * LARGEST_MISS
             if missed < sure and max(np.abs(bounds[i])) <= limits[i]:
                 done[i] = -1
     return [_joined(bounds[i : i + starts], exact[i : i + starts]) for i in range(0, count, starts)]

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from assembly.errors import AccuracyError, ConvergenceError, InputError
-from assembly.linalg.combination import Combination
 from assembly.magnitudes import check_count
-from assembly.system.frozen import PARTS, FrozenSystem, check_is_frozen
+from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
-from modal.eigen.quadratic import Quadratic, diagonally_scaled
+from modal.eigen.quadratic import Quadratic, in_units
 from modal.eigen.solve import solve
 from modal.eigen.tolerances import HALF
-from modal.proofs.all_modes import SURE, all_modes, sign_of_stiffness
-from modal.proofs.box import Box
+from modal.proofs.all_modes import all_modes
+from modal.proofs.box import Box, box_of
 from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
-from modal.proofs.forms import Forms
 from modal.proofs.free_motion import without_translations
 from modal.proofs.judge import STABLE, UNDECIDED, WORDS, judge
-from modal.proofs.lyapunov import decays
-from modal.proofs.one_state import examine
-from modal.proofs.ratios import is_definite, is_semidefinite, lowest_ratio, skew_ratio
+from modal.proofs.one_state import decays, examine
+from modal.proofs.ratios import is_definite
 from modal.types import Array, Complex, Mask
 
 # Size up to which LAPACK finds all modes first.
@@ -194,20 +190,21 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
         result = _large(system, k)
         if not result._is_partial() or system.n > AFFORDABLE:
             return result
-    small, zeros = _balanced(system), 0
+    # Error bounds for about unit mass do not depend on units. Powers of two scale exactly.
+    small, zeros = in_units(system, 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))), 0
     if small.rigid.shape[1]:
         free = without_translations(small)
         if free is None:
             return _without_modes(ENERGY, Box(0.0, 0.0, 0.0))
         small, zeros = free
-    if system.n > ALL_MODES:
-        decided = _by_all_modes(small, zeros, result.box, k)
-        return result if decided.verdict == WORDS[UNDECIDED] else decided
-    forms = Forms.of(small)
-    box = _box(forms)
-    if box.circulatory == 0.0 and _is_resisted(small, forms):
+    quadratic = Quadratic(small)
+    box = box_of(quadratic)
+    if box.circulatory == 0.0 and _is_resisted(small, quadratic.stiffness_parts[0]):
         return _without_modes(ENERGY, box)
-    return _by_all_modes(small, zeros, box, k)
+    decided = _by_all_modes(small, zeros, box, k)
+    if system.n > ALL_MODES and decided.verdict == WORDS[UNDECIDED]:
+        return result
+    return decided
 
 
 def _by_all_modes(system: FrozenSystem, zeros: int, box: Box, k: int) -> Stability:
@@ -216,78 +213,21 @@ def _by_all_modes(system: FrozenSystem, zeros: int, box: Box, k: int) -> Stabili
     zeros: number of zero eigenvalues that the kinematics prescribe.
     """
     try:
-        direct = all_modes(system)
-        if direct is not None:
-            eigenvalues, bound = direct
-            sure = np.abs(eigenvalues.real) > SURE * bound
-            grows = bool(sure[eigenvalues.real.argmax()] and eigenvalues.real.max() > 0.0)
-            # The refinement of every mode costs many times as much.
-            if sure.all() or grows or system.n > ALL_MODES:
-                return _conclude(eigenvalues, np.where(sure, bound, SURE * bound), COUNT, box)
-        modes = solve(system, k=2 * system.n, backend="dense")
+        modes = all_modes(system)
     except (AccuracyError, ConvergenceError):
         return _conclude(*_lowest(system, k), MODES, box)
-    counts = np.asarray(modes.kind) != "prescribed"
-    quadratic, lam = Quadratic(system), modes.eigenvalues
-    pairing = quadratic.pairing(lam, modes.left, modes.right)
-    static = sign_of_stiffness(quadratic, lam, modes.right, modes.left, pairing)
-    bound = np.maximum(modes.error_bound, static)[counts]
-    mode_count = modes.deflated + int(np.where(lam.imag > 0.0, 2, 1).sum())
-    if modes.deflated > zeros:
+    if modes.zeros > zeros:
         # The stiffness of some motion is zero by round-off: the sign of its λ² is not known.
-        return replace(_conclude(lam[counts], bound, MODES, box), examined_to=0.0)
-    if mode_count < 2 * system.n:
-        return _conclude(lam[counts], bound, MODES, box)
-    on_axis = _alone_on_axis(lam[counts], bound) if quadratic.reversible else None
-    return _conclude(lam[counts], bound, COUNT, box, on_axis)
+        return replace(_conclude(modes.eigenvalues, modes.bounds, MODES, box), examined_to=0.0)
+    proof = COUNT if modes.complete else MODES
+    return _conclude(modes.eigenvalues, modes.bounds, proof, box, modes.on_axis)
 
 
-def _alone_on_axis(eigenvalues: Complex, bound: Array) -> Mask:
-    """Eigenvalues (m,) of a spectrum symmetric to the imaginary axis that lie on it.
-
-    An eigenvalue off the axis has a mirror image as far on the other side. One whose disc reaches
-    the axis, with no other disc within three times its radius, is its own image.
-    """
-    apart = np.abs(eigenvalues[:, None] - eigenvalues) - bound
-    np.fill_diagonal(apart, np.inf)
-    reach = 3.0 * bound
-    reaches = np.abs(eigenvalues.real) <= bound
-    return np.asarray(reaches & (apart.min(axis=1) > reach) & (eigenvalues.imag > reach))
-
-
-def _balanced(system: FrozenSystem) -> FrozenSystem:
-    """The system scaled to about unit mass: error bounds then do not depend on units.
-
-    Powers of two scale without round-off.
-    """
-    d = 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))
-    parts: dict[str, Any] = {
-        name: Combination.of(
-            system.n,
-            [weight for weight, _ in system.parts[name].terms],
-            [diagonally_scaled(A.tocsr(), d) for _, A in system.parts[name].terms],
-        )
-        for name in PARTS
-    }
-    return FrozenSystem(**parts, rigid=system.rigid / d[:, None], parameters=system.parameters)
-
-
-def _box(forms: Forms) -> Box:
-    """The box of a small system."""
-    gyroscopic = skew_ratio(forms.gyroscopic, forms.mass)
-    dissipative = is_semidefinite(forms.damping)
-    circulatory = skew_ratio(forms.circulatory, forms.damping) if dissipative else np.inf
-    softening = max(0.0, -lowest_ratio(forms.symmetric, forms.mass))
-    return Box(gyroscopic, circulatory, softening, dissipative)
-
-
-def _is_resisted(system: FrozenSystem, forms: Forms) -> bool:
+def _is_resisted(system: FrozenSystem, symmetric: sp.csr_matrix) -> bool:
     """Whether the symmetric stiffness is positive definite, but for rigid motions at zero."""
     V = null_fields(system.rigid, system.M, system.stiffness, system.parts)
-    if V.shape[1] == 0:
-        return is_definite(forms.symmetric)
-    free = np.setdiff1d(np.arange(system.n), pinned_dofs(V))
-    return is_definite(sp.csr_matrix(forms.symmetric[free][:, free]))
+    free = np.setdiff1d(np.arange(system.n), pinned_dofs(V)) if V.shape[1] else slice(None)
+    return is_definite(sp.csr_matrix(symmetric[free][:, free]))
 
 
 def _large(system: FrozenSystem, k: int) -> Stability:
@@ -297,7 +237,7 @@ def _large(system: FrozenSystem, k: int) -> Stability:
         return _conclude(*_lowest(system, k), MODES, Box(np.inf, np.inf, np.inf))
     result = _conclude(examined.eigenvalues, examined.error_bound, examined.proof, examined.box)
     undecided = result.verdict == WORDS[UNDECIDED]
-    if undecided and examined.box.is_bounded and decays(Forms.of(system)):
+    if undecided and examined.box.is_bounded and decays(Quadratic(system)):
         return replace(result, verdict=WORDS[STABLE], proof=PROOFS[LYAPUNOV], examined_to=np.inf)
     return result
 

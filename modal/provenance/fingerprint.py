@@ -27,7 +27,7 @@ Slices = tuple[slice, ...]
 
 TOLERANCE = 1e-9
 FLOOR = 1e-3  # share of its group's size that a quantity's size is at least: round-off is no change
-TIMES = 8  # instants at which a motion is sampled
+TIMES = 8  # values at which a model that is solved value by value, or a motion, is sampled
 ROWS = 2 + 2 * len(PARTS)  # of the fingerprint of one system
 GROUPS = {"M": 0} | dict.fromkeys(DAMPING_PARTS, 1) | dict.fromkeys(STIFFNESS_PARTS, 2)
 

@@ -13,7 +13,7 @@ from assembly.bodies.reduced import ReducedBody, fixed_operators
 from assembly.mechanisms.mechanism import Mechanism, MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from assembly.system.frozen import FrozenSystem
-from modal.reduction.link_space import LinkLoads, link_loads
+from modal.reduction.link_space import Link, links_of
 from modal.types import Index
 
 SHAPES = 4  # random ones of a link
@@ -28,7 +28,7 @@ class LinkProbe:
     def __init__(self, first: MechanismSystem) -> None:
         self._first = first.mechanism
         slaves = link_slaves(self._first, first.driven)
-        loads = link_loads(self._first)
+        loads = links_of(self._first)
         self._links = {name: _sampled(link, slaves[name]) for name, link in loads.items()}
         self._small: tuple[Mechanism, ReducedMechanism] | None = None
 
@@ -43,7 +43,7 @@ class LinkProbe:
         return self._small[1].freeze(system.t, system.transport, prestress, system.driven)
 
 
-def _sampled(link: LinkLoads, slaves: Index) -> ReducedBody:
+def _sampled(link: Link, slaves: Index) -> ReducedBody:
     """The link in the unit displacements of the slaves, its rigid motions and random shapes."""
     body, operators = link.body, fixed_operators(link.body, link.stressing, link.units)
     M, K = operators["M", 0], operators["K", 0]

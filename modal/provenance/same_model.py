@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from assembly.system.frozen import FrozenSystem
-from modal.provenance.fingerprint import ROWS, FamilyPrints, Probe
+from modal.provenance.fingerprint import ROWS, TIMES, FamilyPrints, Probe
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.types import Array
-
-DRAWN = 8  # values at which a model that is solved value by value is frozen once more
 
 
 def family_prints(
@@ -34,7 +32,7 @@ def drawn_prints(freeze: Callable[[float], FrozenSystem], at: Array) -> Array:
     Rows of a value where the model cannot be frozen are zero.
     """
     probe = Probe(freeze(float(at[0])))
-    numbers = np.random.default_rng(41).permutation(len(at))[:DRAWN]
+    numbers = np.random.default_rng(41).permutation(len(at))[:TIMES]
     rows = []
     for value in at[np.unique([0, *numbers, len(at) - 1])].tolist():
         try:

@@ -256,12 +256,15 @@ def shares_operators(freeze: Freeze, points: Sequence[Point]) -> bool:
 
     A mechanism's matrices T(t)ᵀ(·)T(t) are recomputed at each instant; it is not affine.
     """
-    known: dict[int, Any] = {}
-    for point in points:
-        for part in freeze(point).parts.values():
-            known.update({id(operator): operator for _, operator in part.terms})
-    for point in points:
-        for part in freeze(point).parts.values():
-            if any(id(operator) not in known for _, operator in part.terms):
-                return False
-    return True
+    first, *others = points
+    known = _operators(freeze(first))
+    if not _operators(freeze(first)).keys() <= known.keys():
+        return False
+    for point in others:
+        known |= _operators(freeze(point))
+    return all(_operators(freeze(point)).keys() <= known.keys() for point in others)
+
+
+def _operators(system: FrozenSystem) -> dict[int, Any]:
+    """The operators of a system by identity."""
+    return {id(A): A for part in system.parts.values() for _, A in part.terms}

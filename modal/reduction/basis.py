@@ -16,8 +16,8 @@ than half its value: 6e-7 at p = 32.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from assembly.linalg.combination import Kronecker
 from modal.eigen.prescribed import RigidImages, mass_orthonormal
-from modal.reduction.affine import AffineFamily, Term
+from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.product_sizes import ProductSizes
 from modal.reduction.projection import projections
@@ -66,27 +66,77 @@ class Projected:
     def size(self) -> int:
         return int(self.matrices.shape[1])
 
+    def on(self, Z: Array, frequency: Array, resolved: float, complete: bool) -> Projected:
+        """Everything on the columns of Z (r, s), in which ZᵀK_ref Z is the squares of
+        `frequency`."""
+        return replace(
+            self,
+            matrices=Z.T @ (self.matrices @ Z),
+            sketches=self.sketches @ Z,
+            adjoint_sketches=self.adjoint_sketches @ Z,
+            sizes=Z.T @ (self.sizes @ Z),
+            overlap=self.overlap @ Z,
+            frequency=frequency,
+            resolved=resolved,
+            complete=complete,
+        )
+
 
 class ReducedBasis:
     """V (n, r), M-orthonormal and real, with every operator projected; `grow` adds vectors.
 
     matrices (J, r, r): VᵀA_jV. sketched, transposed (J, 2, p, r): Θ and Ξ of A_jV and of A_jᵀV.
-    sizes (G, r, r): of the terms that products with groups of operators sum.
+    sizes (G, r, r): of the terms that products with groups of operators sum. ties (n, m):
+    independent forces by which constraints may act on a part of a mechanism; K_ref⁻¹ of them is in
+    the basis. resolved: rad/s, below which it holds every mode of K_ref.
     """
 
     def __init__(
         self,
         family: AffineFamily,
         reference: ReferenceOperator,
-        start: MassBasis,
         sketches: Sketches,
+        ties: Array | None = None,
     ) -> None:
-        self._set(family, reference, sketches.theta, sketches.xi, 0.0)
-        if not family.rigid.shape[1]:
-            self._append(start.V, start.MV)
-            return
-        self._append(*mass_orthonormal(reference.mass, family.rigid))
-        self.include(start.V)
+        self.family, self.reference, self.resolved = family, reference, 0.0
+        # One memory order: products with a restored basis round as those with a new one do.
+        self.theta, self.xi = np.asfortranarray(sketches.theta), np.asfortranarray(sketches.xi)
+        self.ties = np.zeros((family.n, 0)) if ties is None else ties
+        self.columns = MassBasis(reference.mass)
+        count, p = len(family.terms), self.theta.shape[1]
+        self.matrices = np.zeros((count, 0, 0))
+        self.products = ProductSizes.of(family.terms, reference.mass.diagonal())
+        self.sizes = np.zeros((len(self.products.weights), 0, 0))
+        self.sketched = np.zeros((count, 2, p, 0))
+        self.transposed = np.zeros((count, 2, p, 0))
+        self._overlap = np.zeros((0, 0))
+        self._images: RigidImages | None = None
+        fields, self._rigid = mass_orthonormal(reference.mass, family.rigid)
+        if fields.shape[1]:
+            self._append(fields, self._rigid)
+
+    @classmethod
+    def of(
+        cls,
+        family: AffineFamily,
+        at: Coefficients,
+        ties: Array | None = None,
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+    ) -> Self:
+        """The basis without vectors but the rigid fields, K_ref at the middle of some points; or
+        that whose `arrays` were stored, bit by bit, which factorizes nothing until it grows."""
+        if arrays is None:
+            reference = ReferenceOperator(family, at)
+            return cls(family, reference, Sketches.random(reference), ties)
+        reference = ReferenceOperator(family, at, (arrays["weights"], float(arrays["shift"][0])))
+        made = cls(family, reference, Sketches(arrays["theta"], arrays["xi"]), ties)
+        made.columns = MassBasis(reference.mass)
+        made.columns.append(arrays["V"], arrays["MV"])
+        made.resolved, made._overlap = float(arrays["resolved"][0]), arrays["overlap"]
+        made.matrices, made.sizes, made.sketched, made.transposed = (
+            arrays[name] for name in ("matrices", "sizes", "sketched", "transposed")
+        )
+        return made
 
     def without_sketches(self) -> Self:
         """A copy that grows on its own, without sketches."""
@@ -96,32 +146,8 @@ class ReducedBasis:
         made.sketched, made.transposed = self.sketched[:, :, :0], self.transposed[:, :, :0]
         return made
 
-    def _set(
-        self,
-        family: AffineFamily,
-        reference: ReferenceOperator,
-        theta: Array,
-        xi: Array,
-        resolved: float,
-    ) -> None:
-        self.family, self.reference = family, reference
-        # One memory order: products with a restored basis round as those with a new one do.
-        self.theta, self.xi = np.asfortranarray(theta), np.asfortranarray(xi)
-        self.resolved = resolved
-        self.columns = MassBasis(reference.mass)
-        count = len(family.terms)
-        p = self.theta.shape[1]
-        self.matrices = np.zeros((count, 0, 0))
-        self.products = ProductSizes.of(family.terms, reference.mass.diagonal())
-        self.sizes = np.zeros((len(self.products.weights), 0, 0))
-        self.sketched = np.zeros((count, 2, p, 0))
-        self.transposed = np.zeros((count, 2, p, 0))
-        self._overlap = np.zeros((0, 0))
-        self._images: RigidImages | None = None
-        self._rigid = rigid_fields(family.rigid, reference)
-
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """What `restored` takes."""
+        """What `of` takes."""
         return {
             "V": self.columns.V, "MV": self.columns.MV, "theta": self.theta, "xi": self.xi,
             "resolved": np.array([self.resolved]),
@@ -129,31 +155,6 @@ class ReducedBasis:
             "transposed": self.transposed, "overlap": self._overlap,
             "weights": self.reference.weights, "shift": np.array([self.reference.shift]),
         }  # fmt: skip
-
-    @classmethod
-    def restored(
-        cls, family: AffineFamily, reference: ReferenceOperator, arrays: Mapping[str, NDArray[Any]]
-    ) -> ReducedBasis:
-        """The basis whose `arrays` were kept, bit by bit."""
-        made = cls.__new__(cls)
-        made.family, made.reference = family, reference
-        return made.with_arrays(arrays)
-
-    def with_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """A copy with the vectors that were kept."""
-        made, resolved = copy.copy(self), float(arrays["resolved"][0])
-        made._set(self.family, self.reference, arrays["theta"], arrays["xi"], resolved)
-        made.columns.append(arrays["V"], arrays["MV"])
-        made._overlap = arrays["overlap"]
-        made.matrices, made.sizes, made.sketched, made.transposed = (
-            arrays[name] for name in ("matrices", "sizes", "sketched", "transposed")
-        )
-        return made
-
-    @property
-    def terms(self) -> Sequence[Term]:
-        """The operators A_j."""
-        return self.family.terms
 
     @property
     def V(self) -> Array:
@@ -170,9 +171,21 @@ class ReducedBasis:
         """True when V spans everything: the reduced problem is the problem."""
         return self.columns.size == self.family.n
 
+    @property
+    def size(self) -> int:
+        """Number of vectors."""
+        return self.columns.size
+
+    @property
+    def _balance(self) -> Array:
+        """(VᵀS)⁺ (m, r): with the forces −S f, f = (VᵀS)⁺Vᵀρ, a residual ρ is orthogonal to V."""
+        return np.linalg.pinv(self.V.T @ self.ties)
+
     def free(self, residuals: Array) -> Array:
-        """Residuals (n, q) less what constraints take: nothing of a body."""
-        return residuals
+        """Residuals (n, q) less the forces at the ties in them."""
+        if not self.ties.shape[1]:
+            return residuals
+        return np.asarray(residuals - self.ties @ (self._balance @ (self.V.T @ residuals)))
 
     def sketched_forces(self, forces: Array) -> Array:
         """Θ and Ξ of `free` forces (P, n, k), (P, 2, p, k)."""
@@ -185,6 +198,17 @@ class ReducedBasis:
     def grow(self, residuals: Array) -> int:
         """Add K_ref⁻¹ of `free` residuals (n, q); returns how many directions were new."""
         return self.include(self.solve(self.free(residuals)))
+
+    def include_lowest(self, count: int) -> MassBasis:
+        """Add the `count` lowest modes of K_ref, and note up to which frequency all are there."""
+        start = self.reference.start(count)
+        if self.size:
+            self.include(start.V)
+        else:
+            self._append(start.V, start.MV)
+        squares = self.ritz()[0]
+        self.resolved = float(np.sqrt(max(squares[min(count, len(squares)) - 1], 0.0)))
+        return start
 
     def include(self, vectors: Array) -> int:
         """Add what the vectors (n, q) bring; returns how many directions were new."""
@@ -253,28 +277,38 @@ class ReducedBasis:
         return squares, Z
 
     def projected(self) -> Projected:
-        """The projections in the coordinates of the Ritz vectors of K_ref."""
-        squares, Z = self.ritz()
-        sketched, transposed = (
-            np.einsum("jspr,rt->jspt", S, Z) for S in (self.sketched, self.transposed)
-        )
-        matrices = np.einsum("ra,jrs,sb->jab", Z, self.matrices, Z, optimize=True)
+        """The projections: in the coordinates of the Ritz vectors of K_ref, or, with ties, in those
+        of V, the sketches of residuals less the forces at the ties.
+
+        A residual ρ is known up to forces S f at the ties, by which the constraints act. For a mode
+        of the whole model some of these make Vᵀ(ρ + S f) = 0. As K_ref⁻¹S is in the basis, this is
+        the smallest of all ρ + S f in the norm dual to K_ref.
+        """
         symmetry = np.array([term.symmetry for term in self.family.terms], dtype=np.intp)
+        sketched, transposed = self.sketched, self.transposed
+        if self.ties.shape[1]:
+            forces, balance = self.sketches @ self.ties, self._balance
+            sketched, transposed = (
+                images - np.einsum("spm,jmr->jspr", forces, balance @ matrices)
+                for images, matrices in (
+                    (sketched, self.matrices),
+                    (transposed, self.matrices.transpose(0, 2, 1)),
+                )
+            )
+        whole = Projected(
+            self.matrices, sketched, transposed, symmetry, self.sizes, self.products.factors,
+            np.ones(self.size), self._overlap, self.resolved, self.complete,
+        )  # fmt: skip
+        if self.ties.shape[1]:
+            self.rotation = np.eye(self.size)
+            return whole
+        squares, self.rotation = self.ritz()
+        frequency = np.sqrt(np.maximum(squares, np.finfo(float).tiny))
+        made = whole.on(self.rotation, frequency, self.resolved, self.complete)
         for j in np.flatnonzero(symmetry):
-            matrices[j] = 0.5 * (matrices[j] + symmetry[j] * matrices[j].T)
-        self.rotation = Z
-        return Projected(
-            matrices,
-            sketched,
-            transposed,
-            symmetry,
-            Z.T @ self.sizes @ Z,
-            self.products.factors,
-            np.sqrt(np.maximum(squares, np.finfo(float).tiny)),
-            self._overlap @ Z,
-            self.resolved,
-            self.complete,
-        )
+            A = made.matrices[j]
+            made.matrices[j] = 0.5 * (A + symmetry[j] * A.T)
+        return made
 
     def _symmetric(self) -> Array:
         return 0.5 * (self.matrices + self.matrices.transpose(0, 2, 1))
@@ -284,17 +318,16 @@ class ReducedBasis:
         return np.asarray(self.columns.V @ (self.rotation @ coordinates))
 
 
-def rigid_fields(rigid: Array, reference: ReferenceOperator) -> Array:
-    """M R of the M-orthonormal rigid fields R, (n, m)."""
-    if rigid.shape[1] == 0:
-        return rigid
-    return mass_orthonormal(reference.mass, rigid)[1]
-
-
+@dataclass(frozen=True)
 class Sketches:
-    """Θᵀ and Ξᵀ (n, SKETCHES): see the head of this file. Seeded: a sweep repeats bit by bit."""
+    """Θᵀ and Ξᵀ (n, p): see the head of this file."""
 
-    def __init__(self, reference: ReferenceOperator) -> None:
+    theta: Array
+    xi: Array
+
+    @classmethod
+    def random(cls, reference: ReferenceOperator) -> Sketches:
+        """Of SKETCHES columns, seeded: a sweep repeats bit by bit."""
         n = reference.family.n
         rng = np.random.default_rng(23)
         mass, diagonal = reference.mass, reference.mass.diagonal()
@@ -304,9 +337,9 @@ class Sketches:
             low, high = mass_bounds(mass, diagonal)
         random = rng.standard_normal((n, SKETCHES))
         random *= np.sqrt(high * diagonal / SKETCHES)[:, None]
-        self.theta = reference.solve(random)
-        self.xi = rng.standard_normal((n, SKETCHES))
-        self.xi *= np.sqrt(1.0 / (low * diagonal * SKETCHES))[:, None]
+        xi = rng.standard_normal((n, SKETCHES))
+        xi *= np.sqrt(1.0 / (low * diagonal * SKETCHES))[:, None]
+        return cls(reference.solve(random), xi)
 
 
 def mass_bounds(mass: Any, diagonal: Array) -> tuple[float, float]:

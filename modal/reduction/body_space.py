@@ -11,23 +11,23 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.prescribed import PrescribedMotion
 from modal.eigen.spectrum import sizes
 from modal.reduction.affine import AffineFamily, Coefficients, Point
-from modal.reduction.basis import Projected, ReducedBasis, Sketches
-from modal.reduction.instants import BodyInstants, Instants
-from modal.reduction.local_basis import local
+from modal.reduction.basis import Projected, ReducedBasis
+from modal.reduction.instants import BODY, Instants
 from modal.reduction.reduced_eigen import SmallModes, solve_points
 from modal.reduction.reference_operator import ReferenceOperator
-from modal.reduction.space import Space, of_part, spread
-from modal.types import Mask
+from modal.reduction.space import SAMPLE, Space, of_part, spread
+from modal.types import Array, Mask
 
 REACH = 200  # largest number of reference modes computed to extend the starting basis
-FURTHER = 8  # reference modes of the starting basis beyond those wanted, at most
-SOUNDINGS = 24  # points at which it is examined up to which frequency the basis must be complete
+FURTHER = 8  # reference modes of the starting basis beyond those wanted
+KEPT = 0.15  # of √tolerance: the relative size of directions that a local space keeps
 SAME = 1e-12  # relative difference of products with the point's own matrices and with the family's
 
 
@@ -56,47 +56,32 @@ class BodySpace(Space):
         self.family, self.threads = family, threads
         self.extra = 2 * family.rigid.shape[1]
         span = span.padded(len(family.terms))
+        arrays = None if stored is None else of_part(BODY, stored)
+        self.parts = {BODY: ReducedBasis.of(family, span, arrays=arrays)}
         if stored is not None:
             self.wanted = int(stored["wanted"][0])
-            arrays = of_part(BodyInstants.name, stored)
-            chosen = arrays["weights"], float(arrays["shift"][0])
-            self.reference = ReferenceOperator(family, span, chosen)
-            self.basis = ReducedBasis.restored(family, self.reference, arrays)
             self.refresh()
             return
-        self.reference = ReferenceOperator(family, span)
         modes = k + family.rigid.shape[1]
-        count = min(2 * modes + 6, modes + FURTHER)
-        sketches = Sketches(self.reference)
-        self.start = self.reference.start(count)
-        self.basis = ReducedBasis(family, self.reference, self.start, sketches)
-        self._resolve(count)
-        few = span.take(spread(len(span), SOUNDINGS))
-        while (
-            self.basis.resolved < max(self.needed(few), highest)
-            and not self.complete
-            and count < REACH
-        ):
+        count = modes + FURTHER
+        few = span.take(spread(len(span), SAMPLE))
+        while True:
+            self.start = self.basis.include_lowest(count)
+            self.refresh()
+            enough = self.basis.resolved >= max(self.needed(few), highest)
+            if enough or self.complete or count >= REACH:
+                break
             count *= 2
-            self.start = self.reference.start(count)
-            self.basis.include(self.start.V)
-            self._resolve(count)
 
     @property
     def basis(self) -> ReducedBasis:
         """The basis of its one part."""
-        return self.parts[BodyInstants.name]
+        return self.parts[BODY]
 
-    @basis.setter
-    def basis(self, basis: ReducedBasis) -> None:
-        self.parts = {BodyInstants.name: basis}
-
-    def _resolve(self, count: int) -> None:
-        """The basis holds the `count` lowest reference modes: note up to which frequency."""
-        self.refresh()
-        last = min(count, self.projected.size) - 1
-        self.basis.resolved = float(self.projected.frequency[last])
-        self.refresh()
+    @property
+    def reference(self) -> ReferenceOperator:
+        """Its K_ref."""
+        return self.basis.reference
 
     def needed(self, at: Coefficients) -> float:
         """The frequency, rad/s, below which all reference modes must be in the basis.
@@ -126,22 +111,21 @@ class BodySpace(Space):
         """The size of the basis."""
         return f"reduced basis of {self.projected.size} vectors, accuracy {self.tolerance:g}"
 
-    def on(self, points: Coefficients) -> BodyInstants:
+    def on(self, points: Coefficients) -> Instants:
         """The points in the coordinates of the basis."""
-        return BodyInstants(self.projected, points.padded(len(self.projected.matrices)))
+        return Instants.of_body(self.projected, points)
 
     def lowest(self, at: Instants, k: int, every: bool = False) -> SmallModes:
         """The lowest modes of every point; every: all of them. Translations that the frame
         prescribes are not among them."""
-        assert isinstance(at, BodyInstants)
         return self._solved(at, k, every, self._motions(at))
 
     def _solved(
-        self, at: BodyInstants, k: int, every: bool, motions: list[PrescribedMotion]
+        self, at: Instants, k: int, every: bool, motions: list[PrescribedMotion]
     ) -> SmallModes:
         conservative = self.family.conservative(at.at)
-        translations = [at.projected.overlap.T @ motion.translations for motion in motions]
-        frequency, threads = at.projected.frequency, self.threads
+        translations = [at.body.overlap.T @ motion.translations for motion in motions]
+        frequency, threads = at.body.frequency, self.threads
         return solve_points(at.matrices, frequency, conservative, k, threads, every, translations)
 
     def selected(self, at: Instants, every: bool = False) -> tuple[SmallModes, Mask]:
@@ -150,7 +134,6 @@ class BodySpace(Space):
         Translations that the frame prescribes are not among them; the others are last, without
         values, which are exact.
         """
-        assert isinstance(at, BodyInstants)
         motions = self._motions(at)
         modes = self._solved(at, self.wanted + self.extra, every, motions)
         prescribed = np.zeros(modes.eigenvalues.shape, dtype=bool)
@@ -159,7 +142,7 @@ class BodySpace(Space):
         for p, motion in enumerate(motions):
             there = np.isfinite(modes.eigenvalues[p])
             q = modes.right[p][:, there]
-            shares = at.projected.overlap @ q / np.linalg.norm(q, axis=0)
+            shares = at.body.overlap @ q / np.linalg.norm(q, axis=0)
             rest = motion.without_translations()
             prescribed[p, there] = rest.mask(modes.eigenvalues[p, there], shares)
         modes = modes.without(prescribed)
@@ -167,11 +150,11 @@ class BodySpace(Space):
         index = index if every else index[:, : self.wanted]
         return modes.take(index), np.take_along_axis(prescribed, index, 1)
 
-    def _motions(self, instants: BodyInstants) -> list[PrescribedMotion]:
+    def _motions(self, instants: Instants) -> list[PrescribedMotion]:
         """What the kinematics of the frame prescribe at each point of a free body."""
         if not self.extra:
             return []
-        at, overlap = instants.at, instants.projected.overlap
+        at, overlap = instants.at, instants.body.overlap
         images = self.basis.images
         count = at.stiffness.shape[1]
         euler = np.where(self.family.is_euler[:count], at.stiffness, 0.0)
@@ -193,13 +176,41 @@ class BodySpace(Space):
     def local(self, at: Coefficients, guard: int = 1) -> Self:
         """A space of few vectors for points near those of `at`; not one that grows.
 
-        guard: modes beyond those wanted that its basis holds: the next is then not too near.
+        Over a tile of a map the wanted modes span far fewer directions than over the map. Those of
+        the points `at`, right and left, are compressed to the directions that matter (second order:
+        what is left out at relative size t costs t² in an eigenvalue), and all that is projected or
+        sketched is restricted to them. The bounds stay those of the full problem. guard: modes
+        beyond those wanted that its basis holds: the next is then not too near.
         """
-        count = min(self.wanted + self.extra + guard + 1, self.projected.size)
-        modes = self.lowest(self.on(at), count)
+        shared = self.projected
+        count = min(self.wanted + self.extra + guard + 1, shared.size)
+        anchors = self.lowest(self.on(at), count)
+        columns = []
+        for vectors in (anchors.right, anchors.left):
+            kept = vectors[:, :, :-1].transpose(1, 0, 2).reshape(shared.size, -1)
+            kept = kept[:, np.isfinite(kept).all(axis=0)] * shared.frequency[:, None]
+            kept = kept / np.linalg.norm(kept, axis=0)
+            columns += [kept.real, kept.imag]
+        U, sizes, _ = la.svd(np.hstack(columns), full_matrices=False)
+        U = U[:, sizes > KEPT * np.sqrt(self.tolerance)]
+        # With all rigid fields: what the frame prescribes is then exact here too.
+        U = np.hstack([shared.overlap.T, U / shared.frequency[:, None]])
+        Q, _ = la.qr(U, mode="economic")
+        squares, Z = la.eigh(Q.T @ (shared.frequency[:, None] ** 2 * Q))
+        outside = float(np.nanmin(np.abs(anchors.eigenvalues[:, -1]), initial=shared.resolved))
         other = copy.copy(self)
-        other.projected, other.coordinates = local(self.projected, modes, self.tolerance)
+        other.coordinates = np.asarray(Q @ Z)
+        other.projected = shared.on(other.coordinates, np.sqrt(squares), outside, False)
         return other
+
+    @property
+    def frame(self) -> Array:
+        """The rotation of the vectors of the basis."""
+        return self.basis.rotation
+
+    def embedding(self, before: Array) -> Array:
+        """Earlier Ritz vectors in the present ones."""
+        return np.asarray(self.basis.rotation[: len(before)].T @ before)
 
     def covers(self, at: Coefficients) -> Mask:
         """The points (P,) that have no operators but those of the space."""

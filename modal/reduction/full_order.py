@@ -1,10 +1,11 @@
-"""The lowest modes of one point in full order, from reduced bases and from a random start.
+"""Full-order verification of randomly chosen points of a reduced sweep.
 
-A copy of the bases takes a block Krylov space of K_ref⁻¹M on a seeded random block, M-orthogonal to
-them, in which a mode that they miss shows. It grows by K_ref⁻¹ of the residuals, right and left, of
-every Ritz pair that is not settled. The residuals are formed with the operators of the point over
-all degrees of freedom, and an eigenvalue is the two-sided Rayleigh quotient that they give where it
-differs by more than round-off: what is projected, and K_ref, decide how fast, not what, is found.
+The lowest modes of one point in full order come from the reduced bases and a random start. A copy
+of the bases takes a block Krylov space of K_ref⁻¹M on a seeded random block, M-orthogonal to them,
+in which a mode that they miss shows. It grows by K_ref⁻¹ of the residuals, right and left, of every
+Ritz pair that is not settled. The residuals are formed with the operators of the point over all
+degrees of freedom, and an eigenvalue is the two-sided Rayleigh quotient that they give where it
+differs by more than its bound: what is projected, and K_ref, decide how fast, not what, is found.
 
 The bound of a pair is that of modal/reduction/error_bounds.py with the norm ‖r‖² = rᴴK_ref⁻¹r
 itself in place of sketches, which the solve for the next vectors gives.
@@ -12,26 +13,31 @@ itself in place of sketches, which the solve for the next vectors gives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
+from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import from_parts
+from modal.eigen.solve import solve
+from modal.reduction.affine import Point
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import coupled
-from modal.reduction.instants import Instants
+from modal.reduction.instants import Instants, motion_of_modes
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.residuals import roles_of_modes
+from modal.reduction.reference_operator import BLOCK
 from modal.reduction.space import ROUNDS, Space
-from modal.types import Array, Complex, Index, Mask
+from modal.types import Array, Complex
 
-PROBE, PROBE_STEPS = 8, 2  # columns and steps of the random Krylov space
-GUARD = 1  # Ritz pairs beyond those wanted that have to be settled too
-SETTLED = 1e-3  # relative residual, in the energy norm, of a guard that may lie inside the window
-SHARPER = 1e-2  # of the tolerance: error bounds asked for
+STEPS = 2  # of the random Krylov space
+SETTLED = (
+    1e-3  # relative residual, in the energy norm, of a next mode that may come before the k-th
+)
 AMPLIFICATION = 2.0  # of a residual on the complement of V, where |λ|² is at most half of K_ref
 
 
@@ -53,14 +59,24 @@ class _Residuals:
     work: Complex
 
 
+def full_modes(system: FrozenSystem, k: int) -> FullModes:
+    """The k lowest eigenvalues of an instant that count, and their error bounds, from a full solve.
+
+    Those that the kinematics of the frame prescribe do not count.
+    """
+    modes = solve(system, k=min(k + 2 * system.rigid.shape[1], 2 * system.n))
+    counted = np.flatnonzero(np.asarray(modes.kind) != "prescribed")[:k]
+    return FullModes(modes.eigenvalues[counted], modes.error_bound[counted])
+
+
 def random_shapes(basis: ReducedBasis, seed: int = 29) -> Array:
-    """A block Krylov space of K_ref⁻¹M on a seeded random block, (n, PROBE × PROBE_STEPS).
+    """A block Krylov space of K_ref⁻¹M on a seeded random block, (n, BLOCK × STEPS).
 
     Each step is M-orthogonal to the basis.
     """
     reference, columns = basis.reference, basis.columns
-    blocks = [np.random.default_rng(seed).standard_normal((basis.family.n, PROBE))]
-    for _ in range(PROBE_STEPS):
+    blocks = [np.random.default_rng(seed).standard_normal((basis.family.n, BLOCK))]
+    for _ in range(STEPS):
         load = reference.mass @ blocks[-1]
         if len(blocks) > 1:
             load = load - columns.MV @ (columns.MV.T @ blocks[-1])
@@ -74,40 +90,40 @@ def full_order_modes(
     """The k lowest modes of a point with nothing free to move.
 
     space: a copy without sketches, which grows. random: `random_shapes` of every part. Bounds are
-    at most SHARPER × tolerance × max(|λ|, floor) or round-off. None where some pair does not get
-    there: the point is too far from the reference.
+    at most tolerance × max(|λ|, floor) or round-off. None where some pair does not get there: the
+    point is too far from the reference.
     """
     for name, part in space.parts.items():
         part.include(random[name])
-    settled_before = (np.zeros(0, dtype=complex), np.zeros(0), np.zeros(0), np.zeros(0, complex))
+    tiny = np.finfo(float).tiny
     for _ in range(ROUNDS):
-        at, modes = space.examined(point, k + GUARD)
+        space.refresh()
+        at = space.on(point)
+        modes = space.lowest(at, k + 1)
+        modes = modes.take(np.flatnonzero(np.isfinite(modes.eigenvalues[0]))[None])
         lam, condition = modes.eigenvalues[0], modes.condition[0]
-        energy = np.sqrt(2.0) * np.abs(lam) * at.mass_norm(modes.right)[0]  # √(2|λ|²uᴴMu)
-        own, relative, work, rest = _carried(*settled_before, lam)
-        some = modes.take(rest[None])
-        right = _residuals(space.parts, at, some, transposed=False)
-        left = right
-        if not modes.exact[0]:
-            left = _residuals(space.parts, at, some, transposed=True)
-        tiny = np.finfo(float).tiny
-        pairing = at.pairing(modes)[0, rest]
+        right = _residuals(space, at, modes, transposed=False)
+        left = right if modes.exact[0] else _residuals(space, at, modes, transposed=True)
+        pairing = at.pairing(modes)[0]
         pairing = np.where(np.abs(pairing) > tiny, pairing, tiny)
-        own[rest] = AMPLIFICATION * left.norm * right.norm / np.abs(pairing)
-        relative[rest] = right.norm / np.maximum(energy[rest], tiny)
-        work[rest] = -right.work / pairing
+        own = AMPLIFICATION * left.norm * right.norm / np.abs(pairing)
         bound = coupled(own[None], lam[None], modes.condition)[0]
         size = np.maximum(np.abs(lam), at.floor)
         noise = np.finfo(float).eps * modes.spread[0] * condition
         rounded = np.maximum(noise, space.quotient_round_off(size) * condition)
-        allowed = np.maximum(SHARPER * space.tolerance * size, rounded)
-        settled = (bound <= allowed) | _outside(lam, relative, k)
-        if settled.all() or space.complete:
+        allowed = np.maximum(space.tolerance * size, rounded)
+        # The next mode is known to be beyond the k-th, or well enough to be put in order.
+        energy = np.sqrt(2.0) * np.abs(lam) * at.mass_norm(modes.right)[0]  # √(2|λ|²uᴴMu)
+        relative = right.norm / np.maximum(energy, tiny)
+        outside = np.abs(lam) * (1.0 - relative) > np.abs(lam[:k]).max()
+        outside |= relative <= SETTLED
+        outside[:k] = False
+        failing = np.flatnonzero((bound > allowed) & ~outside)
+        if not failing.size or space.complete:
+            work = -right.work / pairing
             exact = lam + np.where(np.abs(work) > allowed, work, 0.0)
             return FullModes(exact[:k], (bound + rounded)[:k])
-        settled_before = (lam[settled], own[settled], relative[settled], work[settled])
-        failing = np.flatnonzero(~settled[rest])
-        chosen = np.concatenate([failing, failing + len(rest)])
+        chosen = np.concatenate([failing, failing + len(lam)])
         sides = (right,) if left is right else (right, left)
         added = sum(
             part.include(np.hstack([side.steps[name][:, chosen] for side in sides]))
@@ -118,48 +134,96 @@ def full_order_modes(
     return None
 
 
-def _outside(lam: Complex, residual: Array, k: int) -> Mask:
-    """Guards that are known to be beyond the k-th mode, or well enough to be put in order."""
-    size = np.abs(lam)
-    known = (size * (1.0 - residual) > size[:k].max()) | (residual <= SETTLED)
-    known[:k] = False
-    return np.asarray(known)
-
-
-def _carried(
-    before: Complex, own: Array, residual: Array, work: Complex, lam: Complex
-) -> tuple[Array, Array, Complex, Index]:
-    """Bounds, residuals and works of pairs that are as they were when they settled; which are
-    not."""
-    bounds, residuals = np.full(len(lam), np.nan), np.full(len(lam), np.nan)
-    works = np.zeros(len(lam), dtype=complex)
-    for value, bound, size, change in zip(before, own, residual, work, strict=True):
-        distance = np.where(np.isnan(bounds), np.abs(lam - value), np.inf)
-        nearest = int(distance.argmin())
-        if distance[nearest] <= bound:
-            bounds[nearest], residuals[nearest], works[nearest] = bound, size, change
-    return bounds, residuals, works, np.flatnonzero(np.isnan(bounds))
-
-
-def _residuals(
-    parts: Mapping[str, ReducedBasis], instants: Instants, modes: SmallModes, transposed: bool
-) -> _Residuals:
+def _residuals(space: Space, at: Instants, modes: SmallModes, transposed: bool) -> _Residuals:
     """Residuals of the pairs of one point, or of the adjoint problem."""
-    lam, vectors = modes.eigenvalues, modes.left if transposed else modes.right
-    motion = roles_of_modes(lam.conj() if transposed else lam, vectors)[::-1]
-    square, steps, work = np.zeros(lam.shape[1]), {}, np.zeros(lam.shape[1], dtype=complex)
-    for name, part in parts.items():
-        roles = instants.roles(name, *motion, transposed)
-        at = instants.coefficients[name]
-        blocks = sum(c[0][:, None, None] * x[0] for c, x in zip(at.table, roles, strict=True))
-        wide = part.rotation @ np.concatenate([blocks.real, blocks.imag], axis=2)
-        residual = part.free(combined(part.terms, part.V, wide, transposed))
+    lam, vectors = modes.eigenvalues[0], (modes.left if transposed else modes.right)[0]
+    here = at.taken(np.zeros(len(lam), dtype=np.intp))
+    columns = vectors.T[:, :, None]
+    motion = motion_of_modes((lam.conj() if transposed else lam)[:, None], columns)
+    square, steps, work = np.zeros(len(lam)), {}, np.zeros(len(lam), dtype=complex)
+    for name, part in space.parts.items():
+        x = here.residual(name, here.roles(name, motion, transposed))
+        wide = part.rotation @ np.concatenate([x.real, x.imag], axis=2)
+        residual = part.free(combined(part.family.terms, part.V, wide, transposed))
         steps[name] = part.solve(residual)
         energy = np.einsum("ij,ij->j", residual, steps[name]).reshape(2, -1).sum(axis=0)
         square += np.maximum(energy, 0.0)
         if not transposed:
             left = modes.left
-            test = instants.roles(name, left, left, left, True)[2][0]
+            test = at.roles(name, (left, left, left), True)[2][0]
             inside = from_parts(part.rotation.T @ (part.V.T @ residual))
             work += (test.conj() * inside).sum(axis=0)
     return _Residuals(np.sqrt(square), steps, work)
+
+
+def spot_check(space: Space, points: Sequence[Point], wanted: int, k: int | None = None) -> int:
+    """Compare the reduced eigenvalues with full ones at the first `wanted` points that allow it.
+
+    k: how many of the lowest, by default all that the space is made for.
+
+    The full ones come from the factorization of the space. Where that does not converge, or the
+    model has rigid motions, they come from a separate solve. A point that has operators of its own
+    is skipped: it is solved in full anyway. So is one whose solve fails (a stiffness that is
+    singular there). Returns the number of points compared. Raises AccuracyError when the two sets
+    of eigenvalues differ by more than the bounds.
+    """
+    compared = 0
+    random: dict[str, Array] = {}
+    count = space.wanted if k is None else min(k, space.wanted)
+    for point in points:
+        if compared == wanted:
+            break
+        at = space.usable(point)
+        if at is None:
+            continue
+        found = space.solve(at)
+        try:
+            system = space.family.freeze(point)
+            full = None
+            if space.represents(system, at):
+                random = random or {n: random_shapes(part) for n, part in space.parts.items()}
+                full = full_order_modes(space.without_sketches(), at, count, random)
+            exact = full_modes(system, count) if full is None else full
+        except (SingularSystemError, ConvergenceError, AccuracyError):
+            continue
+        where = ", ".join(f"{name} = {value}" for name, value in point.items())
+        floor = found.instants.floor * space.tolerance
+        _check_same(found.counted(0, space.wanted), exact, count, floor, where)
+        compared += 1
+    return compared
+
+
+def _check_same(
+    reduced: tuple[Complex, Array], full: FullModes, k: int, floor: float, where: str
+) -> None:
+    """Raise AccuracyError where eigenvalues and their bounds exclude one another."""
+    exact, exact_bound = full.eigenvalues, full.error_bound
+    missing = unmatched(*reduced, exact, exact_bound, floor)
+    if missing is not None:
+        raise AccuracyError(
+            f"reduced basis: at {where} λ = {missing:.8g} rad/s of the full problem is not "
+            "within the error bound of any reduced eigenvalue"
+        )
+    values, bound = reduced
+    invented = unmatched(exact, exact_bound, values[:k], bound[:k], floor)
+    if invented is not None:
+        raise AccuracyError(
+            f"reduced basis: at {where} no eigenvalue of the full problem is within the error "
+            f"bound of λ = {invented:.8g} rad/s"
+        )
+
+
+def unmatched(
+    found: Complex, bound: Array, exact: Complex, exact_bound: Array, floor: float
+) -> complex | None:
+    """The first of `exact` that lies within no bound of a `found` of its own, or None.
+
+    One to one, so that half of a double eigenvalue is missed. The last may be missing: another of
+    about equal size can have taken its place.
+    """
+    apart = np.abs(found[None] - exact[:-1, None])
+    apart = np.minimum(apart, np.abs(found.conj()[None] - exact[:-1, None]))
+    far = apart > bound[None] + exact_bound[:-1, None] + floor
+    rows, columns = linear_sum_assignment(far)
+    wrong = np.setdiff1d(np.arange(len(exact) - 1), rows[~far[rows, columns]])
+    return complex(exact[wrong[0]]) if wrong.size else None

@@ -110,6 +110,11 @@ class InterpolatedMotion:
         )
 
     @property
+    def n(self) -> int:
+        """Degrees of freedom."""
+        return self._like.n
+
+    @property
     def pattern(self) -> Pattern:
         """The sparsity (n, n) of all matrices."""
         return self._like.pattern

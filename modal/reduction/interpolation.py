@@ -96,34 +96,55 @@ def periodic_interpolant(
     A: Sampled, t0: float, period: float, sizes: Sizes = entry_sizes
 ) -> Interpolant | None:
     """A(t) of a smooth periodic A, to about 1e-13 of its size in every entry; None when A is not
-    smooth.
+    smooth."""
+    return _refined(
+        A,
+        (t0, t0 + period),
+        lambda count: t0 + period * np.arange(count) / count,
+        lambda values: np.fft.rfft(values, axis=0)[: (len(values) + 1) // 2] / len(values),
+        lambda coefficients, samples: _fourier(coefficients, samples, t0, period),
+        sizes,
+    )
 
-    Samples are doubled until the highest quarter of the Fourier coefficients is negligible, or is
-    the round-off of A itself.
+
+def _refined(
+    A: Sampled,
+    span: tuple[float, float],
+    nodes: Callable[[int], Array],
+    transform: Callable[[Array], NDArray[Any]],
+    made: Callable[[NDArray[Any], int], Interpolant],
+    sizes: Sizes,
+) -> Interpolant | None:
+    """The interpolant from the coefficients that count; None where these are too many.
+
+    nodes: times; every second one of twice as many are those of as many. Samples are doubled until
+    the highest quarter of the coefficients is negligible, or is the round-off of A itself.
     """
-    samples = FIRST_SAMPLES
-    values = A(t0 + period * np.arange(samples) / samples)
+    count, values = FIRST_SAMPLES, A(nodes(FIRST_SAMPLES))
     while True:
-        coefficients = np.fft.rfft(values, axis=0) / samples
-        scale = sizes(values)
+        coefficients, scale = transform(values), sizes(values)
         size = _largest(coefficients, scale)
         if _resolved(size):
-            break
-        if samples >= MOST_SAMPLES:
+            return _checked(made(coefficients[: _retained(size)], len(values)), A, span, scale)
+        if count >= MOST_SAMPLES:
             return None
-        middles = A(t0 + period * (np.arange(samples) + 0.5) / samples)
-        values = np.stack([values, middles], axis=1).reshape(2 * samples, *values.shape[1:])
-        samples *= 2
-    count = min(_retained(size), (samples + 1) // 2)
-    found = _fourier(coefficients[:count], samples, t0, period)
-    return _checked(found, A, (t0, t0 + period), scale)
+        count *= 2
+        times = nodes(count)
+        finer = np.empty((len(times), *values.shape[1:]))
+        finer[::2], finer[1::2] = values, A(times[1::2])
+        values = finer
 
 
-def fourier_interpolant(values: Array, t0: float, period: float) -> Interpolant:
-    """The trigonometric polynomial through values (m, ...) at m equal parts of the period."""
+def fourier_interpolant(values: Array, t0: float, period: float, weak: float = 0.0) -> Interpolant:
+    """The trigonometric polynomial through values (m, ...) at m equal parts of the period.
+
+    weak: the highest coefficients below this share of the largest are left out.
+    """
     samples = len(values)
     coefficients = np.fft.rfft(values, axis=0)[: (samples + 1) // 2] / samples
-    return _fourier(coefficients, samples, t0, period)
+    size = _largest(coefficients, np.ones(1))
+    last = int(np.flatnonzero(size >= weak * size.max()).max())
+    return _fourier(coefficients[: last + 1], samples, t0, period)
 
 
 def _fourier(
@@ -153,35 +174,32 @@ def chebyshev_interpolant(
 ) -> Interpolant | None:
     """A(t) on [t0, t1] of a smooth A, to NEGLIGIBLE of the size of every entry; None if not
     smooth."""
-    degree = FIRST_SAMPLES
     middle, half = 0.5 * (t0 + t1), 0.5 * (t1 - t0)
-    while True:
-        nodes = np.cos(np.pi * np.arange(degree + 1) / degree)
-        values = A(middle + half * nodes)
+
+    def transform(values: Array) -> Array:
+        degree = len(values) - 1
         mirrored = np.concatenate([values, values[-2:0:-1]])
         coefficients = np.fft.rfft(mirrored, axis=0).real / degree
-        coefficients[0] *= 0.5
-        coefficients[-1] *= 0.5
-        scale = sizes(values)
-        size = _largest(coefficients, scale)
-        if _resolved(size):
-            break
-        if degree >= MOST_SAMPLES:
-            return None
-        degree *= 2
-    count = _retained(size)
-    order = np.arange(count)
+        coefficients[[0, -1]] *= 0.5
+        return np.asarray(coefficients)
 
-    def polynomials(times: Array) -> Array:
-        angle = np.arccos(np.clip((times - middle) / half, -1.0, 1.0))
-        return np.asarray(np.cos(np.outer(angle, order)))
+    def interpolant(coefficients: Array, samples: int) -> Interpolant:
+        order = np.arange(len(coefficients))
 
-    def differentiated(table: Array) -> Array:
-        slopes = np.polynomial.chebyshev.chebder(table, scl=1.0 / half, axis=0)
-        return np.concatenate([slopes, np.zeros((len(table) - len(slopes), *table.shape[1:]))])
+        def polynomials(times: Array) -> Array:
+            angle = np.arccos(np.clip((times - middle) / half, -1.0, 1.0))
+            return np.asarray(np.cos(np.outer(angle, order)))
 
-    found = Interpolant(polynomials, coefficients[:count], degree + 1, 0.0, differentiated)
-    return _checked(found, A, (t0, t1), scale)
+        def differentiated(table: Array) -> Array:
+            slopes = np.polynomial.chebyshev.chebder(table, scl=1.0 / half, axis=0)
+            return np.concatenate([slopes, np.zeros((len(table) - len(slopes), *table.shape[1:]))])
+
+        return Interpolant(polynomials, coefficients, samples, 0.0, differentiated)
+
+    def nodes(degree: int) -> Array:
+        return np.asarray(middle + half * np.cos(np.pi * np.arange(degree + 1) / degree))
+
+    return _refined(A, (t0, t1), nodes, transform, interpolant, sizes)
 
 
 def _largest(coefficients: NDArray[Any], scale: Array) -> Array:

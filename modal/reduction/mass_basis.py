@@ -13,7 +13,6 @@ from modal.types import Array
 
 DROP = 1e-8  # of a column's size: what is left below this is not a new direction
 REPEATED = 1e-4  # the same after the first pass
-ROOM = 96  # columns that there is room for at first: memory that is not written costs nothing
 CLEAR = 1e-4  # least eigenvalue of a Gram matrix from which one pass leaves round-off only
 
 
@@ -32,7 +31,7 @@ class _Columns:
         made = copy.copy(self)
         made.size = self.size + block.shape[1]
         if self.used[0] != self.size or made.size > self.store.shape[1]:
-            room = max(made.size, self.size + self.size // 4, min(ROOM, len(self.store)))
+            room = 2 * made.size  # memory that is not written costs nothing
             made.store, made.used = np.empty((len(self.store), room), order="F"), [0]
             made.store[:, : self.size] = self.values
         made.store[:, self.size : made.size] = block

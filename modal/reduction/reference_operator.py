@@ -24,7 +24,6 @@ KRYLOV = 2.4  # vectors of the starting space for each one kept
 BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes together
 SINGULAR = 1e-14  # of the mean of |K_jj|/M_jj: eigenvalues below are round-off
 ROUND_OFF = 8.0 * np.finfo(float).eps  # of a product, relative to the norms of its factors
-SHIFTS = 14  # tries before a stiffness is given up: up to 3e10 times the first
 
 
 class ReferenceOperator:
@@ -79,9 +78,12 @@ class ReferenceOperator:
         start = 1e-9 * self._mean_square(center) if free else 0.0
         yield center, start
         yield at.stiffness[0], start
-        first = start or 1e-9 * self._mean_square(center)
-        for k in range(1, SHIFTS):
-            yield center, first * 30.0**k
+        # K + σM is positive definite for a σ of the size of K/M, if M is.
+        scale = self._mean_square(center)
+        shift = start or 1e-9 * scale
+        while shift < self.family.n * scale:
+            shift *= 30.0
+            yield center, shift
 
     def _lowest(self) -> float:
         """At most a few times the lowest eigenvalue of (K_ref, M_ref) where it is round-off.

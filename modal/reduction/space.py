@@ -3,32 +3,37 @@ and maps").
 
 It is made of one basis for every part of a model: a body, or each large link of a mechanism. Where
 the error bound of an eigenvalue exceeds the tolerance, the bases grow by K_ref⁻¹ × residual: all
-residuals above the tolerance are compressed to their few dominant combinations, which one block
-solve turns into new vectors.
+residuals above the tolerance, right and left, are compressed to their few dominant combinations,
+which one block solve turns into new vectors.
 """
 
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import Freeze, Point
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import ErrorBounds, error_bounds
-from modal.reduction.growth import grown
-from modal.reduction.instants import BodyInstants, Instants, SmallMatrices
+from modal.reduction.instants import BODY, Instants, motion_of_modes
+from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array, Complex, Index, Mask
 
+SAMPLE = 24  # points that represent all of a sweep or of a motion
 ROUNDS = 30  # of growth at most
 FAR_BELOW = 1e-4  # of the tolerance
+WIDEST = 20  # vectors that one round adds to a part
+DOMINANT = 0.7  # of a residual that just meets the tolerance: least size of a new direction
+MOST = 400  # modes whose residuals are compressed in one round, the worst
 
 
 class Family(Protocol):
@@ -41,17 +46,16 @@ class Family(Protocol):
 
     def coefficients(self, points: Sequence[Point]) -> Any: ...
 
-    def of_systems(self, systems: Iterable[tuple[Point, FrozenSystem]]) -> Any: ...
-
 
 @dataclass(frozen=True)
 class CertifiedModes:
     """Modes of P points on a space, with their error bounds.
 
+    instants: the points, `Instants` or other `SmallMatrices`.
     prescribed (P, k): the kinematics of the frame prescribe the mode; these are last.
     """
 
-    instants: SmallMatrices
+    instants: Any
     modes: SmallModes
     bounds: ErrorBounds
     prescribed: Mask
@@ -63,10 +67,11 @@ class CertifiedModes:
         return self.modes.eigenvalues[point, index], self.bounds.error_bound[point, index]
 
 
-class Space(ABC):
+class Space:
     """The bases of the parts of a model, `wanted` modes a point, grown until `tolerance` holds.
 
-    Points are `Coefficients` of a body, `LinkPoints` of mechanisms.
+    What a subclass gives: `on`, `lowest`, `refresh` and `description`. Points are `Coefficients` of
+    a body, `LinkPoints` of mechanisms.
 
     tolerance: of the eigenvalues' error bounds, relative to |λ| (or to the floor of the instants
     where λ is smaller). The bases belong to the space: its results do not depend on other runs.
@@ -80,22 +85,22 @@ class Space(ABC):
     def __init__(self, k: int, tolerance: float) -> None:
         self.wanted, self.tolerance = k, tolerance
 
-    @abstractmethod
-    def on(self, points: Any) -> Instants:
+    def on(self, points: Any) -> Any:
         """The points in the coordinates of the present bases."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def lowest(self, at: Instants, k: int) -> SmallModes:
+    def lowest(self, at: Any, k: int) -> SmallModes:
         """The k lowest modes of every point."""
+        raise NotImplementedError
 
-    @abstractmethod
     def refresh(self) -> None:
         """Compute all that depends on the present bases."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def description(self) -> str:
         """The bases, in words."""
+        raise NotImplementedError
 
     def selected(self, at: Instants) -> tuple[SmallModes, Mask]:
         """The modes that are certified, and which of them the frame prescribes (P, k)."""
@@ -140,25 +145,60 @@ class Space(ABC):
             found = self.solve(points)
         return found
 
+    def train_for_good(self, points: Any) -> float:
+        """As `train`, then release the factorizations; the largest error_bound / allowed."""
+        try:
+            return self.worst(self.train(points))
+        finally:
+            self.destroy()
+
     def _grow(self, found: CertifiedModes) -> bool:
-        """One round: dominant combinations of the failing residuals, right and left."""
+        """One round of growth; whether any vector was new."""
         if self.complete:
             return False
-        assert isinstance(found.instants, Instants)
         # An infinite bound is not a matter of the basis (modal/reduction/error_bounds.py).
         ratio = np.where(np.isfinite(found.bounds.error_bound), self.accepted(found), 0.0)
-        if not (ratio > 1.0).any():
+        points, index = np.nonzero(ratio > 1.0)
+        if not points.size:
             return False
-        added = grown(self.parts, found.instants, found.modes, ratio)
+        worst = np.argsort(-ratio[points, index], kind="stable")[:MOST]
+        sides = self._failing(found, ratio, points[worst], index[worst])
+        svds = {
+            name: la.svd(np.hstack([sketch for _, sketch, _ in columns]), full_matrices=False)[1:]
+            for name, columns in sides.items()
+        }
+        least = min(DOMINANT, max(sizes[0] for sizes, _ in svds.values()))
+        added = 0
+        for name, (sizes, Wt) in svds.items():
+            count = int(min((sizes >= least).sum(), WIDEST))
+            if count:
+                part = self.parts[name]
+                added += part.grow(mixed_residuals(part, sides[name], Wt[:count].T))
         self.refresh()
         return added > 0
 
-    def examined(self, points: Any, count: int) -> tuple[Instants, SmallModes]:
-        """The lowest modes of one point in the bases as they are now."""
-        self.refresh()
-        at = self.on(points)
-        modes = self.lowest(at, count)
-        return at, modes.take(np.flatnonzero(np.isfinite(modes.eigenvalues[0]))[None])
+    def _failing(
+        self, found: CertifiedModes, ratio: Array, points: Index, index: Index
+    ) -> dict[str, list[Side]]:
+        """Residuals of some modes, by part: real columns, scaled so that one of norm 1 just meets
+        the tolerance: the bound goes with the square of the norm."""
+        here, modes = found.instants.taken(points), found.modes
+        sides: dict[str, list[Side]] = {name: [] for name in self.parts}
+        for transposed in (False,) if modes.exact[points].all() else (False, True):
+            vectors = (modes.left if transposed else modes.right)[points, :, index][:, :, None]
+            lam = modes.eigenvalues[points, index][:, None]
+            motion = motion_of_modes(lam.conj() if transposed else lam, vectors)
+            roles = {name: here.roles(name, motion, transposed) for name in sides}
+            sketches = {
+                name: here.sketch(name, roles[name], transposed)[:, 0, :, 0].T for name in sides
+            }
+            square = sum((np.abs(sketch) ** 2).sum(axis=0) for sketch in sketches.values())
+            scale = np.sqrt(ratio[points, index] / np.maximum(square, np.finfo(float).tiny))
+            for name, sketch in sketches.items():
+                x = scale * here.residual(name, roles[name])
+                wide = np.concatenate([x.real, x.imag], axis=2)
+                sides[name].append((transposed, in_parts(sketch * scale), wide))
+        return sides
 
     @property
     def complete(self) -> bool:
@@ -193,6 +233,15 @@ class Space(ABC):
         """Whether the matrices of the frozen system of a point are those on the space."""
         return True
 
+    @property
+    def frame(self) -> Any:
+        """What the present coordinates are of."""
+        raise NotImplementedError
+
+    def embedding(self, before: Any) -> Array:
+        """The vectors of an earlier frame in the present coordinates."""
+        raise NotImplementedError
+
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """All that another space of the same model needs to go on bit by bit from here."""
         arrays: dict[str, NDArray[np.generic]] = {"wanted": np.array([self.wanted])}
@@ -206,6 +255,27 @@ class Space(ABC):
             basis.reference.destroy()
 
 
+# Whether residuals are of the adjoint problem, Θρ (p, c), and their coordinates (J, r, c).
+Side = tuple[bool, Array, Array]
+
+
+def mixed_residuals(part: ReducedBasis, sides: Sequence[Side], mix: Array) -> Array:
+    """Combinations (n, count) of the residuals of a part; mix (columns, count)."""
+    terms, V = part.family.terms[: len(sides[0][2])], part.V[:, : len(part.rotation)]
+    blocks, start = [], 0
+    for _, sketch, coordinates in sides:
+        stop = start + sketch.shape[1]
+        blocks.append(part.rotation @ (coordinates @ mix[start:stop]))
+        start = stop
+    if len(sides) == 1:
+        return combined(terms, V, blocks[0])
+    # Symmetric and skew matrices multiply both kinds of residuals at once.
+    right, left = blocks
+    symmetry = np.array([term.symmetry for term in terms])[:, None, None]
+    both = combined(terms, V, right + symmetry * left)
+    return both + combined(terms, V, np.where(symmetry == 0, left, 0.0), transposed=True)
+
+
 def of_part(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The arrays of one part of a space."""
     start = _start(name)
@@ -214,7 +284,7 @@ def of_part(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[
 
 def _start(name: str) -> str:
     """What the names of the arrays of a part begin with: nothing for a body."""
-    return "" if name == BodyInstants.name else f"{name}:"
+    return "" if name == BODY else f"{name}:"
 
 
 def spread(count: int, wanted: int) -> Index:

@@ -41,27 +41,28 @@ class DirectSolver:
 
     def __call__(self, angular_frequencies: Array, force: Complex) -> Complex:
         """q (F, n). Raises InputError where the dynamic stiffness is singular."""
-        w, (K, C, M) = angular_frequencies[:, None], self.entries
-        q, load = np.full((len(w), self.system.n), np.nan + 0j), force[self.order]
-        H = K + 1j * w * C - w**2 * M
-        try:
-            for k, values in enumerate(H):
-                if self.system.n <= DENSE:
-                    q[k] = np.linalg.solve(values.reshape(len(load), -1), load)
-                    continue
-                self.matrix.data = values
-                factor = spla.splu(self.matrix, "NATURAL", PIVOT, options={"SymmetricMode": True})
-                q[k] = factor.solve(load)
-        except (np.linalg.LinAlgError, RuntimeError):
-            pass  # named below
-        # The work |f|ᵀ|q| ≥ |qᴴHq| below round-off of the terms that qᴴHq sums: H is singular.
-        terms = np.einsum("fn,fn->f", np.abs(H[:, self.diagonal]), np.abs(q) ** 2)
-        regular = np.finfo(float).eps * terms < np.abs(q) @ np.abs(load)
-        if not regular.all():
-            raise singular(float(angular_frequencies[np.argmin(regular)]))
-        out = np.empty_like(q)
-        out[:, self.order] = q
+        K, C, M = self.entries
+        out, load = np.empty((len(angular_frequencies), len(force)), complex), force[self.order]
+        for row, w in zip(out, angular_frequencies.tolist(), strict=True):
+            H = K + 1j * w * C - w**2 * M
+            try:
+                q = self._solved(H, load)
+            except (np.linalg.LinAlgError, RuntimeError):
+                raise singular(w) from None
+            # The work |f|ᵀ|q| ≥ |qᴴHq| below round-off of the terms that qᴴHq sums: H is singular.
+            terms = np.abs(H[self.diagonal]) @ np.abs(q) ** 2
+            if not np.finfo(float).eps * terms < np.abs(q) @ np.abs(load):
+                raise singular(w)
+            row[self.order] = q
         return out
+
+    def _solved(self, H: Complex, load: Complex) -> Complex:
+        """From the entries of H and the load, in the order of the pattern."""
+        if self.system.n <= DENSE:
+            return np.linalg.solve(H.reshape(len(load), -1), load)
+        self.matrix.data = H
+        factor = spla.splu(self.matrix, "NATURAL", PIVOT, options={"SymmetricMode": True})
+        return np.asarray(factor.solve(load))
 
 
 def singular(angular_frequency: float) -> InputError:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
 from assembly.arguments import as_numbers, check_between, check_choice
-from assembly.errors import InputError
+from assembly.arguments import shown as value_text
+from assembly.errors import ConvergenceError, InputError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
 from modal.data.progress import shown
 from modal.data.variables import RESPONSE, RESPONSE_SWEPT
-from modal.response.cheapest import Method, response
-from modal.response.force import Force, force_vector
+from modal.response.direct import DirectSolver
+from modal.response.forced_basis import ForcedResponse, respond_on_basis
 from modal.response.sweeps import frozen_at, swept_values
-from modal.transient.probes import Probe, Probes
-from modal.types import Array
+from modal.transient.probes import EXAMPLE, Probe, Probes
+from modal.types import Array, Complex, Index
+
+Force = Any  # mapping of Probe to a number, or array_like (n,)
+Method = Literal["direct", "modal"]
+LARGE = 15_000  # DOFs of a solid from which one direct solve takes longer than a basis
+SOLVES, OVERHEAD = 40, 0.03  # direct solves and seconds besides that the smallest basis costs
 
 
 def frequency_response(
@@ -144,3 +151,63 @@ def _of_system(
             solves=found.solves,
         ),
     )
+
+
+def force_vector(system: FrozenSystem, force: Force) -> Complex:
+    """A complex load (n,) from a mapping of probes to amplitudes or an array. InputError."""
+    if isinstance(force, Mapping):
+        out = np.zeros(system.n, dtype=complex)
+        for probe, amplitude in force.items():
+            number = np.asarray(amplitude)
+            if number.ndim or number.dtype.kind not in "biufc":
+                raise InputError(
+                    f"force: {probe!r}: expected a number, got {value_text(amplitude)}"
+                )
+            out[Probes.of(system, [probe], "force").numbers] += amplitude
+    else:
+        array = np.asarray(force)
+        out = array.astype(complex) if array.dtype.kind in "biufc" else np.zeros(0, dtype=complex)
+        if out.shape != (system.n,):
+            raise InputError(
+                f"force: expected {{{EXAMPLE}: amplitude}} or an array of shape ({system.n},), got "
+                f"{value_text(force)}"
+            )
+    if not np.all(np.isfinite(out)):
+        raise InputError("force: has entries that are not finite numbers")
+    if not np.any(out):
+        raise InputError("force: is zero")
+    return out
+
+
+def response(
+    system: FrozenSystem,
+    angular_frequencies: Array,
+    force: Complex,
+    probes: Index,
+    method: Method | None,
+    accuracy: float,
+) -> ForcedResponse:
+    """Response at all angular frequencies (F,), rad/s. Raises InputError, ConvergenceError."""
+    w, zero = angular_frequencies, np.zeros((len(angular_frequencies), len(probes)))
+    out = ForcedResponse(zero + 0j, zero, np.zeros(len(w), dtype=bool))
+    in_basis = method == "modal" or (method is None and system.n > LARGE)
+    seconds = np.inf
+    if not in_basis:
+        direct = DirectSolver(system)
+        start = time.process_time()
+        out.enter(np.array([0]), direct(w[:1], force)[:, probes], 0.0)
+        seconds = time.process_time() - start
+        in_basis = method is None and seconds * (len(w) - SOLVES) > OVERHEAD
+    if in_basis:
+        respond_on_basis(out, system, w, force, probes, accuracy, seconds)
+    left = np.flatnonzero(~out.finished)
+    if left.size and method == "modal":
+        raise ConvergenceError(
+            f"frequency response: not within {accuracy:g} at {left.size} of {len(w)} frequencies "
+            f'with {out.size} basis vectors. Use method="direct"'
+        )
+    if left.size and seconds == np.inf:
+        direct = DirectSolver(system)
+    for k in left:
+        out.enter(np.array([k]), direct(w[[k]], force)[:, probes], 0.0)
+    return out

@@ -1,22 +1,32 @@
-"""The tracks dataset, and the list of the events in it."""
+"""The tracks dataset, from the record of a run, and the number of unstable modes that no track
+follows, by the verdict on all modes at a few values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from assembly.arguments import check_kind
-from assembly.errors import InputError
+from assembly.errors import FrozenMotionError
+from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described
-from modal.data.variables import EVENTS, TRACKS
-
-BEYOND = "unstable_not_followed"
-CELL = ("event", "partner", "gap", "event_at")  # what a cell holds of an event
-COLUMNS = ("event", "event_mode", "partner", "event_at", "gap")
+from modal.data.variables import TRACKS
+from modal.proofs.judge import UNDECIDED, WORDS
+from modal.proofs.verdict import ALL_MODES, stability
+from modal.tracking.events import event_variables
+from modal.tracking.rates import frozen_interval, growth_rate_corrected
+from modal.tracking.rows import KINDS
+from modal.tracking.sweep import Sweep
+from modal.tracking.tracks import Recorder
+from modal.tracking.variation import CLUSTER
+from modal.tracking.whirl import direction
+from modal.types import Array, Complex
 
 
 def tracks_dataset(
@@ -38,90 +48,101 @@ def tracks_dataset(
     return described(dataset, TRACKS)
 
 
-def events(tracks: xr.Dataset) -> xr.Dataset:
-    """List of all events of a tracks dataset, each once, in the order of the tracks.
+def variables(recorder: Recorder, tolerance: float) -> dict[str, NDArray[Any]]:
+    """The variables of a tracks dataset, (T, R) each.
 
-    Parameters
-    ----------
-    tracks : xarray.Dataset
-        Tracks of `modal.track`, or a part of them: the list is of the modes and values in it.
-
-    Returns
-    -------
-    xarray.Dataset
-        Over "occurrence": event (its kind), event_mode and partner (numbers of the tracks, −1 for
-        no partner and for a mode that no track follows), event_at (place, in the unit of the swept
-        parameter), gap (rad/s, of veerings). ``events(tracks).to_dataframe()`` is a table.
-
-    Raises
-    ------
-    InputError
-        The dataset has no variable `event` over one parameter and "mode".
-
-    Notes
-    -----
-    A cell of `tracks` holds the most severe event since the previous value in `event`, `event_at`,
-    `partner` and `gap`; further events of the same cell are in `event_2`, `event_at_2` and so on.
-    An event of two tracks is in the cells of both. A step over which `unstable_not_followed`
-    changes is an "unresolved" event of the mode −1: follow more modes.
-
-    Examples
-    --------
-    >>> import numpy as np, modal
-    >>> from assembly import FrozenSystem
-    >>> class Crossing:
-    ...     def freeze(self, s):
-    ...         return FrozenSystem(M=np.eye(2), C=np.zeros((2, 2)), K=np.diag([4.0 + s, 5.0]))
-    >>> tracks = modal.track(Crossing(), s=np.linspace(0.0, 2.1, 4), k=2)
-    >>> found = modal.events(tracks)
-    >>> found.event.values.tolist(), found.event_at.round(6).values.tolist()
-    (['crossing'], [1.0])
+    tolerance: of the frozen interval.
     """
-    expected = "tracks of modal.track, over one parameter and mode"
-    check_kind(tracks, xr.Dataset, "events", expected)
-    dims = tracks["event"].dims if "event" in tracks else ()
-    swept = [str(d) for d in dims if d != "mode"]
-    if len(swept) != 1 or "mode" not in dims:
-        raise InputError(f"events: expected {expected}")
-    name, modes, at = swept[0], tracks["mode"].values, tracks[swept[0]].values
-    rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    for suffix in ["", *_suffixes(tracks)]:
-        kinds = tracks["event" + suffix].transpose(name, "mode").values.astype(str)
-        cells = {
-            key: tracks[key + suffix].transpose(name, "mode").values
-            for key in CELL[1:]
-            if key + suffix in tracks
-        }
-        for i, j in np.argwhere((kinds != "none") & (kinds != "")):
-            partner = int(cells["partner"][i, j]) if "partner" in cells else -1
-            place = float(cells["event_at"][i, j]) if "event_at" in cells else float(at[i])
-            gap = float(cells["gap"][i, j]) if "gap" in cells else np.nan
-            pair = [int(modes[j]), partner]
-            first, second = sorted(pair) if partner >= 0 else pair
-            kind = str(kinds[i, j])
-            rows[i, place, first, second, kind] = (kind, first, second, place, gap)
-    order = -1.0 if len(at) > 1 and at[-1] < at[0] else 1.0
-    beyond = tracks[BEYOND].values if BEYOND in tracks else np.zeros(0)
-    for i in 1 + np.flatnonzero((beyond[:-1] >= 0) & (beyond[1:] >= 0) & (np.diff(beyond) != 0)):
-        middle = 0.5 * float(at[i - 1] + at[i])
-        rows[i, middle] = ("unresolved", -1, -1, middle, np.nan)
-    listed = sorted(rows.values(), key=lambda row: (order * row[3], row[1], row[2]))
-    types = (str, np.int32, np.int32, float, float)
-    dataset = xr.Dataset(
-        {
-            key: ("occurrence", np.array([row[n] for row in listed], dtype=kind))
-            for n, (key, kind) in enumerate(zip(COLUMNS, types, strict=True))
-        },
-        coords={"occurrence": np.arange(len(listed))},
+    rows, rate, T = recorder.rows, recorder.rate, recorder.count
+    tracks = np.flatnonzero(recorder.state.visible)
+    at, index = recorder.at[:T], rows.index(slice(T), tracks)
+    place = {int(track): n for n, track in enumerate(tracks)} | {-1: -1}
+    meetings = [
+        replace(m, first=place[m.first], second=place.get(m.second, -1))
+        for m in recorder.meetings
+        if m.first in place
+    ]
+
+    def of(name: str) -> NDArray[Any]:
+        return rows.of(name, index)
+
+    lam = of("eigenvalue")
+    size = np.abs(lam)
+    if rate is None:
+        corrected = action = lam.real.copy()
+        coupling, interval = (np.where(index >= 0, value, np.nan) for value in (0.0, np.inf))
+    else:
+        energy, action, coupling = of("energy"), of("steady").real, np.abs(rate) * of("coupling")
+        corrected = growth_rate_corrected(
+            lam, energy, rate * of("by_energy"), rate * of("by_amplitude")
+        )
+        drift = rate * of("slope"), rate**2 * of("curvature")
+        interval = frozen_interval(at / rate, lam, *drift, coupling, tolerance)
+    out = dict(
+        eigenvalue=lam,
+        frequency=np.abs(lam.imag) / (2.0 * np.pi),
+        damping_ratio=-lam.real / np.where(size > 0.0, size, 1.0) + 0.0,
+        growth_rate=lam.real.copy(),
+        growth_rate_corrected=corrected,
+        growth_rate_action=action,
+        kind=np.array(KINDS)[of("kind")],
+        frozen_interval=interval,
+        coupling=coupling,
     )
-    dataset = described(dataset, EVENTS)
-    dataset["event_at"].attrs["units"] = tracks[name].attrs.get("units", "1")
-    return dataset
+    out |= {name: of(name) for name in ("backward_error", "condition_number", "mac", "certainty")}
+    if rows.tables["whirl"].shape[1]:
+        number = of("whirl")
+        out |= dict(whirl_number=number, whirl=direction(number, Sweep.sense(rows.spins(T))))
+    return out | event_variables(at, lam, meetings)
 
 
-def _suffixes(tracks: xr.Dataset) -> list[str]:
-    """Endings "_2", "_3", … of the further events of a cell."""
-    out: list[str] = []
-    while f"event_{len(out) + 2}" in tracks:
-        out.append(f"_{len(out) + 2}")
-    return out
+def unstable_not_followed(
+    freeze: Callable[[float], FrozenSystem],
+    at: Array,
+    eigenvalues: Complex,
+    error: Array,
+    checks: int,
+) -> NDArray[np.int32]:
+    """The number of unstable modes that no track follows, (T,); −1 where it is not known.
+
+    eigenvalues, error (T, R): of the tracks, NaN where a track has no value. checks: 0 for no
+    value; otherwise the first, the last and checks − 1 of a seeded draw are examined, and where two
+    of them differ, those in between that enclose the step of the change. Systems of more than
+    ALL_MODES degrees of freedom are not examined.
+    """
+    number = np.full(len(at), -1, dtype=np.int32)
+    if not checks or freeze(float(at[0])).n > ALL_MODES:
+        return number
+
+    drawn = np.random.default_rng(13).permutation(len(at))[: checks - 1]
+    places = np.unique([0, len(at) - 1, *drawn]).tolist()
+    spans = list(pairwise(places))
+    while places:
+        for n in places:
+            number[n] = _beyond(freeze(float(at[n])), eigenvalues[n], error[n])
+        differing = [
+            (a, b)
+            for a, b in spans
+            if b - a > 1 and min(number[a], number[b]) >= 0 and number[a] != number[b]
+        ]
+        places = [(a + b) // 2 for a, b in differing]
+        spans = [
+            part for (a, b), m in zip(differing, places, strict=True) for part in ((a, m), (m, b))
+        ]
+    return number
+
+
+def _beyond(system: FrozenSystem, tracks: Complex, error: Array) -> int:
+    """The unstable modes of a system that are not among those of the tracks; −1 where not all modes
+    are known."""
+    try:
+        verdict = stability(system)
+    except FrozenMotionError:  # the mass is not definite, or the modes are not found
+        return -1
+    if verdict.verdict == WORDS[UNDECIDED] or np.isfinite(verdict.examined_to):
+        return -1
+    lam, bound = verdict.eigenvalues, verdict.bounds
+    unstable = lam.real > bound
+    distance = np.abs(lam[unstable, None] - tracks[None, :])
+    near = distance <= bound[unstable, None] + error + CLUSTER * np.abs(lam[unstable, None])
+    return int((~near.any(axis=1)).sum())

@@ -17,30 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from modal.data.growth import ROUND_OFF, grows
+from modal.data.growth import ROUND_OFF
 from modal.tracking.matching import Match, Overlap, align
 from modal.tracking.snapshot import Snapshot
-from modal.types import Complex, Index
-
-Kind = Literal[
-    "locked",
-    "crossing",
-    "veering",
-    "flutter onset",
-    "divergence onset",
-    "split",
-    "critical damping",
-    "unresolved",
-]
+from modal.types import Complex, Index, Mask
 
 ROUNDS = 8
-# Limits of the factors by which its three points are spread in a further round.
-SHRINK, WIDEN = 0.05, 5.0
+# Largest factor by which its three points are spread in a further round.
+SPREAD = 5.0
 # The first ones are this part of the step apart: the straight line between the two ends does not
 # say better where they meet.
 NARROW, WIDE = 0.005, 0.1
@@ -55,55 +42,51 @@ THIRD = 0.5
 AGREED = 0.1
 
 
+@dataclass
+class Search:
+    """tolerance: to which an onset is located, in units of the swept value. left: extra instants
+    that may still be spent on the step.
+    """
+
+    tolerance: float
+    left: int
+
+
 @dataclass(frozen=True)
 class Encounter:
     """What happens to mode `first`, with mode `second` or −1: where (parameter), the least
-    |λ_i − λ_j| of a veering (rad/s), what it is. newborn: the mode of the instant after it that
-    begins there as the other root, −1 for none. "locked" asks for an extra instant at the place,
-    where one of the two grows and not at both ends; it is no event.
+    |λ_i − λ_j| of a veering (rad/s), what it is (modal/tracking/events.py). newborn: the mode of
+    the instant after it that begins there as the other root, −1 for none. "cut" asks for an extra
+    instant at the place, where something may happen; it is no event. In the record of a run, first
+    and second are tracks, and index is the number of the instant after it.
     """
 
     first: int
     second: int
     at: float
     gap: float
-    kind: Kind
+    kind: str
     newborn: int = -1
+    index: int = -1
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """Two modes of instant a and what continues them at b; differences of their eigenvalues at both
-    ends, and how many of them grow there.
-    """
-
-    i: int
-    j: int
-    at_a: complex
-    at_b: complex
-    size: float
-    growing: tuple[int, int]
-
-
-def swapped_pairs(
-    a: Snapshot, b: Snapshot, match: Match, watched: NDArray[Any]
-) -> list[tuple[int, int]]:
-    """Pairs whose order of frequency changes between a and b if each mode keeps its shape."""
+def swapped_pairs(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> list[tuple[int, int]]:
+    """Pairs whose order of frequency changes between a and b if each mode keeps its shape, in the
+    order of their places."""
     kept = np.flatnonzero(match.target >= 0)
-    before, after = a.eigenvalues[kept].imag, continued(b, match)[kept].imag
+    lam_b = continued(b, match)
+    before, after = a.eigenvalues[kept].imag, lam_b[kept].imag
     tie = ROUND_OFF * np.abs(a.eigenvalues[kept])
-    apart_a, apart_b = np.subtract.outer(before, before), np.subtract.outer(after, after)
     floor = np.maximum.outer(tie, tie)
-    turned = (apart_a * apart_b < 0.0) & (np.abs(apart_a) > floor) & (np.abs(apart_b) > floor)
+    apart = np.stack([np.subtract.outer(x, x) for x in (before, after)])
     oscillates = (np.abs(before) > tie) & (np.abs(after) > tie)
-    turned &= np.logical_and.outer(oscillates, oscillates)
+    seen = watched[kept]
+    turned = (apart.prod(axis=0) < 0.0) & (np.abs(apart) > floor).all(axis=0)
+    turned &= np.logical_and.outer(oscillates, oscillates) & np.logical_or.outer(seen, seen)
     if not turned.any():
         return []
-    pairs = np.argwhere(np.triu(turned))
-    found = [(int(kept[p]), int(kept[q])) for p, q in pairs if watched[kept[p]] or watched[kept[q]]]
-    lam_b = continued(b, match)
     return sorted(
-        found,
+        ((int(kept[p]), int(kept[q])) for p, q in np.argwhere(np.triu(turned))),
         key=lambda p: _zero(a.eigenvalues[p[0]] - a.eigenvalues[p[1]], lam_b[p[0]] - lam_b[p[1]]),
     )
 
@@ -127,8 +110,7 @@ def examine(
     b: Snapshot,
     match: Match,
     overlap: Overlap,
-    first: int,
-    second: int,
+    pair: tuple[int, int],
     solve: Callable[[float], Snapshot | None],
     tolerance: float,
 ) -> Encounter | None:
@@ -138,105 +120,79 @@ def examine(
 
     tolerance: a least distance below tolerance |λ| is a crossing.
     """
-    lam_b = continued(b, match)
-    size = max(abs(a.eigenvalues[first]), abs(a.eigenvalues[second]))
-    pair = _Pair(
-        first,
-        second,
-        a.eigenvalues[first] - a.eigenvalues[second],
-        lam_b[first] - lam_b[second],
-        size,
-        (_growing(a, [first, second]), _growing(b, match.target[[first, second]])),
-    )
-    length = b.at - a.at
+    members = list(pair)
+    before, after = a.eigenvalues[members], continued(b, match)[members]
+    start, end = complex(before[0] - before[1]), complex(after[0] - after[1])
+    least, length = tolerance * float(np.abs(before).max()), b.at - a.at
     # The difference does not reverse: only its imaginary part passes through zero.
-    if (np.conj(pair.at_a) * pair.at_b).real > 0.0:
-        part = pair.at_a.imag / (pair.at_a.imag - pair.at_b.imag)
-        return Encounter(first, second, a.at + part * length, 0.0, "crossing")
-    centre = a.at + _zero(pair.at_a, pair.at_b) * length
-    slope = abs(pair.at_b - pair.at_a) / abs(length)
+    if (np.conj(start) * end).real > 0.0:
+        place = a.at + start.imag / (start.imag - end.imag) * length
+        return Encounter(*pair, place, 0.0, "crossing")
+    centre = a.at + _zero(start, end) * length
+    slope = abs(end - start) / abs(length)
     # Far from a veering the shapes have turned by g / (2 |λ_i − λ_j|) on each side of it.
-    turned = np.sqrt(
-        max(_cross_mac(match, overlap, first, second), _cross_mac(match, overlap, second, first))
-    )
-    gap = 2.0 * turned / (1.0 / abs(pair.at_a) + 1.0 / abs(pair.at_b))
-    if gap < 0.1 * tolerance * size:
-        return Encounter(first, second, centre, 0.0, "crossing")
-    finest = 0.1 * tolerance * size / slope
+    mirrored = match.mirrored[members, None]
+    table = np.where(mirrored, overlap.mirrored_mac[members], overlap.mac[members])
+    turned = np.sqrt(table[[0, 1], match.target[members[::-1]]].max())
+    gap = 2.0 * turned / (1.0 / abs(start) + 1.0 / abs(end))
+    if gap < 0.1 * least:
+        return Encounter(*pair, centre, 0.0, "crossing")
     width = float(np.clip(0.5 * gap / slope, NARROW * abs(length), WIDE * abs(length)))
     low, high = min(a.at, b.at), max(a.at, b.at)
-    roots: NDArray[Any] = np.zeros(2)
+
+    def difference(at: float) -> tuple[complex, int] | None:
+        return _difference(a, b, match, members, solve(at))
+
     for _ in range(ROUNDS):
         centre = float(np.clip(centre, low + width, high - width))
-        samples = [
-            _difference(a, b, match, pair, solve(s))
-            for s in (centre - width, centre, centre + width)
-        ]
+        samples = [difference(s) for s in (centre - width, centre, centre + width)]
         if any(sample is None for sample in samples):
             return None
         squares = np.array([sample[0] for sample in samples if sample], dtype=complex) ** 2
         c = 0.5 * (squares[0] + squares[2]) - squares[1]
-        roots = (
-            np.roots([c, 0.5 * (squares[2] - squares[0]), squares[1]]) if c != 0.0 else np.zeros(2)
-        )
-        half = 0.5 * abs(roots[1] - roots[0])
-        shift = 0.5 * (roots[0] + roots[1]).real
-        gap = float(np.sqrt(abs(c * (shift - roots[0]) * (shift - roots[1]))))
-        inside = abs(shift) <= 1.5
-        centre += float(np.clip(shift, -WIDEN, WIDEN)) * width
-        if inside and (half >= RESOLVED or gap < tolerance * size):
+        linear = 0.5 * (squares[2] - squares[0])
+        roots = np.roots([c, linear, squares[1]]) if c != 0.0 else np.zeros(2, dtype=complex)
+        middle, half = roots.mean().real, 0.5 * abs(roots[1] - roots[0])
+        gap = float(np.sqrt(abs(c * np.prod(middle - roots))))
+        centre += float(np.clip(middle, -SPREAD, SPREAD)) * width
+        if abs(middle) <= 1.5 and (half >= RESOLVED or gap < least):
             break
-        width *= float(np.clip(max(half, 0.1 * abs(shift)), SHRINK, WIDEN))
-        width = float(np.clip(width, finest, WIDE * abs(length)))
+        width *= float(np.clip(max(half, 0.1 * abs(middle)), SPREAD**-2, SPREAD))
+        width = float(np.clip(width, 0.1 * least / slope, WIDE * abs(length)))
     centre = float(np.clip(centre, low, high))
-    gap, kind = _verdict(roots, gap, tolerance * size)
-    if kind != "crossing":
-        least = _difference(a, b, match, pair, solve(centre))
-        if least is None or not _agrees(least[0], gap, kind):
-            return None
-        if kind == "locked" and pair.growing == (least[1], least[1]):
-            kind = "crossing"
-    return Encounter(first, second, centre, gap, kind)
-
-
-def _verdict(roots: NDArray[Any], gap: float, tolerance: float) -> tuple[float, Kind]:
-    """Gap and kind from the roots of the last parabola, equal where there was none."""
     apart = abs(roots[1] - roots[0])
-    if gap < tolerance or apart == 0.0:
-        return 0.0, "crossing"
-    if np.all(np.abs(roots.imag) < 0.02 * apart):
-        return gap, "locked"
-    return gap, "veering" if roots[0].imag * roots[1].imag < 0.0 else "crossing"
-
-
-def _agrees(least: complex, gap: float, kind: Kind) -> bool:
-    """Whether the least difference has the parabola's size, and is real where two modes lock."""
-    locked = abs(least.real) > abs(least.imag)
-    return abs(abs(least) - gap) <= AGREED * gap and (kind != "locked" or locked)
+    if gap < least or apart == 0.0:
+        return Encounter(*pair, centre, 0.0, "crossing")
+    locked = bool(np.all(np.abs(roots.imag) < 0.02 * apart))
+    if not locked and roots[0].imag * roots[1].imag >= 0.0:
+        return Encounter(*pair, centre, gap, "crossing")
+    vertex = difference(centre)
+    # The difference has the parabola's size there, and is real where two modes lock.
+    if vertex is None or abs(abs(vertex[0]) - gap) > AGREED * gap:
+        return None
+    if not locked:
+        return Encounter(*pair, centre, gap, "veering")
+    if abs(vertex[0].real) <= abs(vertex[0].imag):
+        return None
+    growing = {_growing(a, members), _growing(b, match.target[members]), vertex[1]}
+    return Encounter(*pair, centre, gap, "crossing" if len(growing) == 1 else "cut")
 
 
 def _growing(s: Snapshot, modes: Index | list[int]) -> int:
     """How many of some modes grow."""
-    return int(grows(*s.steady)[np.asarray(modes, dtype=np.intp)].sum())
-
-
-def _cross_mac(match: Match, overlap: Overlap, i: int, j: int) -> float:
-    """MAC of mode i of a with what continues mode j at b."""
-    table = overlap.mirrored_mac if match.mirrored[i] else overlap.mac
-    return float(table[i, match.target[j]])
+    return int(s.regimes[1][modes].sum())
 
 
 def _difference(
-    a: Snapshot, b: Snapshot, match: Match, pair: _Pair, middle: Snapshot | None
+    a: Snapshot, b: Snapshot, match: Match, members: list[int], middle: Snapshot | None
 ) -> tuple[complex, int] | None:
-    """λ_p − λ_q, of either sign, of the two modes between a and b that span what the pair spans,
-    and how many of the two grow; None if unclear, or if the extra instant has no modes.
+    """λ_p − λ_q, of either sign, of the two modes between a and b that span what the members of a
+    pair span, and how many of the two grow; None if unclear, or if the extra instant has no modes.
     """
     if middle is None:
         return None
     middle = align(middle, a)
     ahead, back = Overlap.between(a, middle), Overlap.between(middle, b)
-    members = [pair.i, pair.j]
     ends = match.target[members]
     direct = ahead.mac[members].sum(axis=0) + back.mac[:, ends].sum(axis=1)
     mirror = ahead.mirrored_mac[members].sum(axis=0) + back.mirrored_mac[:, ends].sum(axis=1)

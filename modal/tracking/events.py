@@ -7,16 +7,24 @@ instants: a crossing exactly at an instant, and veerings whose eigenvalues do no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from itertools import chain, count, takewhile
+from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
+from assembly.arguments import check_kind
+from assembly.errors import InputError
+from modal.data.datasets import described
 from modal.data.growth import ROUND_OFF
-from modal.tracking import hermite
+from modal.data.variables import EVENTS
+from modal.tracking.encounters import Encounter
 from modal.types import Array, Complex
 
+BEYOND = "unstable_not_followed"
+CELL = ("event", "partner", "gap", "event_at")  # what a cell holds of an event
+COLUMNS = ("event", "event_mode", "partner", "event_at", "gap")
 NAMES = (
     "none",
     "crossing",
@@ -31,74 +39,47 @@ NAMES = (
 DIP = np.sqrt(2.0)
 
 
-@dataclass(frozen=True)
-class Meeting:
-    """An event between instants `index` − 1 and `index` of track `first`, with track `second` or
-    −1: the parameter, the least distance (rad/s) and the kind.
-    """
+def event_variables(
+    at: Array, eigenvalues: Complex, meetings: list[Encounter]
+) -> dict[str, NDArray[Any]]:
+    """All events of T instants and R tracks: the most severe of each cell in `event` (one of NAMES,
+    of the step before), `partner` (the other track, −1 for none), `gap` (rad/s, of veerings) and
+    `event_at`; the further ones in `event_2` and so on.
 
-    index: int
-    first: int
-    second: int
-    at: float
-    gap: float
-    kind: str
-
-
-@dataclass(frozen=True)
-class Events:
-    """event (T, R) one of NAMES, of the step before; partner (T, R) the other track, −1 for none;
-    gap (T, R) rad/s of veerings or NaN; place (T, R) where, or NaN.
-    """
-
-    event: NDArray[np.str_]
-    partner: NDArray[np.int32]
-    gap: Array
-    place: Array
-
-
-def find_events(
-    at: Array, eigenvalues: Complex, slope: Complex, meetings: list[Meeting]
-) -> list[Events]:
-    """All events of T instants and R tracks: the most severe of each cell, then the further ones.
-
-    at (T,); eigenvalues (T, R), Im ≥ 0, rad/s; slope (T, R) their derivative. meetings: what was
-    settled between instants.
+    at (T,); eigenvalues (T, R), Im ≥ 0, rad/s. meetings: what was settled between instants.
     """
     found = [m for m in meetings if m.kind != "veering" or _parts(m, eigenvalues, meetings)]
-    pairs = {
-        (m.index, min(m.first, m.second), max(m.first, m.second)) for m in meetings if m.second >= 0
-    }
-    R = eigenvalues.shape[1]
-    for i in range(R):
-        for j in range(i + 1, R):
-            found += _exact_crossings(at, eigenvalues, slope, pairs, i, j)
+    settled = {(m.index, *sorted((m.first, m.second))) for m in meetings}
+    for i, j in np.argwhere(np.triu(np.ones((eigenvalues.shape[1],) * 2), 1)).tolist():
+        found += _exact_crossings(at, eigenvalues, settled, i, j)
     direction = 1.0 if len(at) < 2 or at[-1] > at[0] else -1.0
-    found.sort(key=lambda m: (direction * m.at, m.first, m.second))
-    cells: dict[tuple[int, int], list[tuple[Meeting, int]]] = {}
-    for m in sorted(found, key=lambda m: -NAMES.index(m.kind)):
+    found.sort(key=lambda m: (-NAMES.index(m.kind), direction * m.at, m.first, m.second))
+    filled = np.zeros(eigenvalues.shape, dtype=int)  # events of each cell
+    out: dict[str, NDArray[Any]] = {}
+    _add_layer(out, "", eigenvalues.shape)
+    for m in found:
         for one, other in ((m.first, m.second), (m.second, m.first)):
-            if one >= 0:
-                cells.setdefault((m.index, one), []).append((m, other))
-    depth = max((len(cell) for cell in cells.values()), default=1)
-    return [_layer(cells, n, eigenvalues.shape) for n in range(depth)]
+            if one < 0:
+                continue
+            cell = m.index, one
+            filled[cell] += 1
+            suffix = "" if filled[cell] == 1 else f"_{filled[cell]}"
+            if "event" + suffix not in out:
+                _add_layer(out, suffix, eigenvalues.shape)
+            values = (m.kind, other, m.gap if m.kind == "veering" else np.nan, m.at)
+            for name, value in zip(CELL, values, strict=True):
+                out[name + suffix][cell] = value
+    return out
 
 
-def _layer(
-    cells: Mapping[tuple[int, int], list[tuple[Meeting, int]]], n: int, shape: tuple[int, ...]
-) -> Events:
-    """The n-th event of every cell."""
-    grade, partner = np.zeros(shape, dtype=int), np.full(shape, -1, dtype=np.int32)
-    gap, place = np.full((2, *shape), np.nan)
-    for at, cell in cells.items():
-        if n < len(cell):
-            m, partner[at] = cell[n]
-            grade[at], place[at] = NAMES.index(m.kind), m.at
-            gap[at] = m.gap if m.kind == "veering" else np.nan
-    return Events(np.array(NAMES)[grade], partner, gap, place)
+def _add_layer(out: dict[str, NDArray[Any]], suffix: str, shape: tuple[int, ...]) -> None:
+    """Cells without events."""
+    for name, empty in zip(CELL, (NAMES[0], np.int32(-1), np.nan, np.nan), strict=True):
+        dtype = np.array(NAMES).dtype if name == "event" else None
+        out[name + suffix] = np.full(shape, empty, dtype=dtype)
 
 
-def _parts(m: Meeting, eigenvalues: Complex, meetings: list[Meeting]) -> bool:
+def _parts(m: Encounter, eigenvalues: Complex, meetings: list[Encounter]) -> bool:
     """Whether the two eigenvalues of a veering separate on both sides before they meet again."""
     pair = {m.first, m.second}
     others = [n.index for n in meetings if n is not m and {n.first, n.second} == pair]
@@ -111,44 +92,108 @@ def _parts(m: Meeting, eigenvalues: Complex, meetings: list[Meeting]) -> bool:
 
 
 def _exact_crossings(
-    at: Array,
-    eigenvalues: Complex,
-    slope: Complex,
-    settled: set[tuple[int, int, int]],
-    i: int,
-    j: int,
-) -> list[Meeting]:
+    at: Array, eigenvalues: Complex, settled: set[tuple[int, ...]], i: int, j: int
+) -> list[Encounter]:
     """Crossings of two tracks that meet at an instant: their order changes over it."""
-    direction = 1.0 if at[-1] >= at[0] else -1.0
-    both = np.flatnonzero(np.isfinite(eigenvalues[:, i]) & np.isfinite(eigenvalues[:, j]))
-    if len(both) < 2:
-        return []
+    both = np.flatnonzero(np.isfinite(eigenvalues[:, [i, j]]).all(axis=1))
     lam = eigenvalues[both][:, [i, j]]
-    difference, size = lam[:, 0] - lam[:, 1], np.abs(lam).max(axis=1)
-    turning = np.abs(lam.imag).min(axis=1)
-    apart = (np.abs(difference.imag) > ROUND_OFF * size) & (turning > ROUND_OFF * size)
+    difference, size = lam[:, 0] - lam[:, 1], ROUND_OFF * np.abs(lam).max(axis=1, initial=0.0)
+    apart = (np.abs(difference.imag) > size) & (np.abs(lam.imag) > size[:, None]).all(axis=1)
     order = np.where(apart, np.sign(difference.imag), 0.0)
     ordered = np.flatnonzero(order)
-    changes = np.flatnonzero(order[ordered[1:]] != order[ordered[:-1]])
     found = []
-    for p, q in zip(ordered[changes], ordered[changes + 1], strict=True):
-        inside = range(int(both[p]) + 1, int(both[q]) + 1)
-        locked = difference[p + 1 : q]
-        if any((n, i, j) in settled for n in inside) or np.any(
-            np.abs(locked) > ROUND_OFF * size[p + 1 : q]
-        ):
+    for c in np.flatnonzero(np.diff(order[ordered])):
+        p, q = ordered[c], ordered[c + 1]
+        n, m = int(both[p]), int(both[q])
+        locked = np.abs(difference[p + 1 : q]) > size[p + 1 : q]
+        if locked.any() or any((index, i, j) in settled for index in range(n + 1, m + 1)):
             continue
-        n, m = both[p], both[q]
         if q > p + 1:
-            place = float(at[both[p + 1]])
+            place, m = float(at[both[p + 1]]), int(both[p + 1]) + 1
         else:
-            step = at[m] - at[n]
-            rates = [(slope[x, i] - slope[x, j]).imag * step for x in (n, m)]
-            rates = [float(x) if np.isfinite(x) else 0.0 for x in rates]
-            ends = float(difference[p].imag), float(difference[q].imag)
-            place = float(at[n] + hermite.root(*ends, *rates) * step)
-        index = (
-            int(n) + 1 + int(np.searchsorted(direction * at[n + 1 : m], direction * place, "right"))
-        )
-        found.append(Meeting(index, i, j, place, 0.0, "crossing"))
+            change = difference[p].imag - difference[q].imag
+            place = float(at[n] + difference[p].imag / change * (at[m] - at[n]))
+        found.append(Encounter(i, j, place, 0.0, "crossing", index=m))
     return found
+
+
+def events(tracks: xr.Dataset) -> xr.Dataset:
+    """List of all events of a tracks dataset, each once, in the order of the tracks.
+
+    Parameters
+    ----------
+    tracks : xarray.Dataset
+        Tracks of `modal.track`, or a part of them: the list is of the modes and values in it.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over "occurrence": event (its kind), event_mode and partner (numbers of the tracks, −1 for
+        no partner and for a mode that no track follows), event_at (place, in the unit of the swept
+        parameter), gap (rad/s, of veerings). ``events(tracks).to_dataframe()`` is a table.
+
+    Raises
+    ------
+    InputError
+        The dataset has no variable `event` over one parameter and "mode".
+
+    Notes
+    -----
+    A cell of `tracks` holds the most severe event since the previous value in `event`, `event_at`,
+    `partner` and `gap`; further events of the same cell are in `event_2`, `event_at_2` and so on.
+    An event of two tracks is in the cells of both. A step over which `unstable_not_followed`
+    changes is an "unresolved" event of the mode −1: follow more modes.
+
+    Examples
+    --------
+    >>> import numpy as np, modal
+    >>> from assembly import FrozenSystem
+    >>> class Crossing:
+    ...     def freeze(self, s):
+    ...         return FrozenSystem(M=np.eye(2), C=np.zeros((2, 2)), K=np.diag([4.0 + s, 5.0]))
+    >>> tracks = modal.track(Crossing(), s=np.linspace(0.0, 2.1, 4), k=2)
+    >>> found = modal.events(tracks)
+    >>> found.event.values.tolist(), found.event_at.round(6).values.tolist()
+    (['crossing'], [1.0])
+    """
+    expected = "tracks of modal.track, over one parameter and mode"
+    check_kind(tracks, xr.Dataset, "events", expected)
+    dims = tracks["event"].dims if "event" in tracks else ()
+    swept = [str(d) for d in dims if d != "mode"]
+    if len(swept) != 1 or "mode" not in dims:
+        raise InputError(f"events: expected {expected}")
+    name, modes, at = swept[0], tracks["mode"].values, tracks[swept[0]].values
+    rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    layers = chain([""], (f"_{n}" for n in count(2)))
+    for suffix in takewhile(lambda suffix: "event" + suffix in tracks, layers):
+        kinds = tracks["event" + suffix].transpose(name, "mode").values.astype(str)
+        cells = {
+            key: tracks[key + suffix].transpose(name, "mode").values
+            for key in CELL[1:]
+            if key + suffix in tracks
+        }
+        for i, j in np.argwhere((kinds != "none") & (kinds != "")):
+            partner = int(cells["partner"][i, j]) if "partner" in cells else -1
+            place = float(cells["event_at"][i, j]) if "event_at" in cells else float(at[i])
+            gap = float(cells["gap"][i, j]) if "gap" in cells else np.nan
+            pair = [int(modes[j]), partner]
+            first, second = sorted(pair) if partner >= 0 else pair
+            kind = str(kinds[i, j])
+            rows[i, place, first, second, kind] = (kind, first, second, place, gap)
+    order = -1.0 if len(at) > 1 and at[-1] < at[0] else 1.0
+    beyond = tracks[BEYOND].values if BEYOND in tracks else np.zeros(0)
+    for i in 1 + np.flatnonzero((beyond[:-1] >= 0) & (beyond[1:] >= 0) & (np.diff(beyond) != 0)):
+        middle = 0.5 * float(at[i - 1] + at[i])
+        rows[i, middle] = ("unresolved", -1, -1, middle, np.nan)
+    listed = sorted(rows.values(), key=lambda row: (order * row[3], row[1], row[2]))
+    types = (str, np.int32, np.int32, float, float)
+    dataset = xr.Dataset(
+        {
+            key: ("occurrence", np.array([row[n] for row in listed], dtype=kind))
+            for n, (key, kind) in enumerate(zip(COLUMNS, types, strict=True))
+        },
+        coords={"occurrence": np.arange(len(listed))},
+    )
+    dataset = described(dataset, EVENTS)
+    dataset["event_at"].attrs["units"] = tracks[name].attrs.get("units", "1")
+    return dataset

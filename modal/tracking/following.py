@@ -4,22 +4,18 @@ event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assembly.arguments import as_number
 from assembly.errors import FrozenMotionError, InputError
-from modal.tracking.encounters import Encounter, continued, examine, swapped_pairs
+from modal.tracking.encounters import Encounter, Search, continued, examine, swapped_pairs
 from modal.tracking.inspection import inspect
 from modal.tracking.matching import Match, Overlap, align, assign
 from modal.tracking.snapshot import Snapshot
-from modal.tracking.veerings import Doubt, Search
-from modal.types import Complex, Mask
-
-# Fractions at which a step is cut: the first one where the modes can be computed.
-HALVES = (0.5, 0.45, 0.55)
+from modal.types import Complex, Index, Mask
 
 
 @dataclass(frozen=True)
@@ -71,12 +67,13 @@ class Rules:
 
 @dataclass(frozen=True)
 class Step:
-    """From instant a to instant b: the match, b with its clusters aligned, the events in
-    between."""
+    """From instant a to instant b: the match, b with its clusters aligned, the events in between,
+    and which modes of a grow somewhere in it, as far as is known."""
 
     match: Match
     b: Snapshot
     encounters: tuple[Encounter, ...]
+    may_grow: Mask
 
 
 @dataclass
@@ -92,7 +89,7 @@ class Follower:
     span: float
 
     def follow(self, a: Snapshot, b: Snapshot, watched: Mask) -> Step:
-        """The modes of a at b.
+        """The modes of a at b, by way of extra instants where these are needed.
 
         watched (Ka,): modes for which extra instants are solved; the others only guard the window.
         """
@@ -100,12 +97,25 @@ class Follower:
         if a.variation is not None:
             slope = np.nan_to_num(a.variation.slope, nan=0.0)
         search = Search(self.rules.location * self.span, self.rules.extra)
-        return self._follow(a, b, slope, watched, self.rules.halvings, search)
+        path, ahead = _Path(a, watched, slope), [(b, self.rules.halvings)]
+        while ahead:
+            end, left = ahead.pop()
+            step = self._step(path.here, end, path.slope, path.watched, left, search)
+            if isinstance(step, Step):
+                path.add(step)
+            else:
+                middle, left = step
+                ahead += [(end, left), (middle, left)]
+        return path.whole()
 
-    def _follow(
+    def _step(
         self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask, left: int, search: Search
-    ) -> Step:
-        """slope (Ka,): best estimate of dλ/ds on each mode's branch at a."""
+    ) -> Step | tuple[Snapshot, int]:
+        """The modes of a at b, or an extra instant between them and the halvings left on both
+        sides of it.
+
+        slope (Ka,): best estimate of dλ/ds on each mode's branch at a. left: halvings left.
+        """
         rules = self.rules
         b = align(b, a)
         overlap = Overlap.between(align(a, b), b)
@@ -113,72 +123,56 @@ class Follower:
         match = assign(a, b, overlap, predicted)
         heeded = watched & ~overlap.merging if left < rules.halvings else watched
         if left > 0 and _doubtful(a, b, match, predicted, heeded, rules).any():
-            return self._halved(a, b, slope, watched, left, search)
+            return self._middle(a, b), left - 1
         match = replace(match, target=np.where(match.mac >= rules.least_mac, match.target, -1))
         met = []
         pairs = swapped_pairs(a, b, match, watched)
+        curve = np.arange(a.size)  # the shape each mode is on: it changes at every veering
+        certainty = match.certainty.copy()
+        for i, j in pairs:
+            found = examine(a, b, match, overlap, (i, j), self._modes, rules.crossing)
+            if found is None and left > 0:
+                return self._middle(a, b), left - 1
+            if found is not None and found.kind == "cut":
+                middle = self._cut(a, b, found.at, search)
+                if middle is not None:
+                    return middle, left
+                found = replace(found, kind="unresolved")
+            p, q = (int(np.flatnonzero(curve == m)[0]) for m in (i, j))
+            if found is None:  # no smaller step tells: the shapes go on as they are
+                found = Encounter(p, q, 0.5 * (a.at + b.at), 0.0, "unresolved")
+                certainty[[p, q]] = 0.0
+            met.append(replace(found, first=p, second=q))
+            if found.kind == "veering":
+                curve[[p, q]] = curve[[q, p]]
+                certainty[[p, q]] = certainty[[p, q]].min()
         if pairs:
-            curve = np.arange(a.size)  # the shape each mode is on: it changes at every veering
-            certainty = match.certainty.copy()
-            for i, j in pairs:
-                found = examine(a, b, match, overlap, i, j, self._modes, rules.crossing)
-                if found is None and left > 0:
-                    return self._halved(a, b, slope, watched, left, search)
-                if found is not None and found.kind == "locked":
-                    step = self._cut(a, b, found.at, slope, watched, left, search)
-                    if step is not None:
-                        return step
-                    found = replace(found, kind="unresolved")
-                p, q = (int(np.flatnonzero(curve == m)[0]) for m in (i, j))
-                if found is None:  # no smaller step tells: the shapes go on as they are
-                    found = Encounter(p, q, 0.5 * (a.at + b.at), 0.0, "unresolved")
-                    certainty[[p, q]] = 0.0
-                met.append(replace(found, first=p, second=q))
-                if found.kind == "veering":
-                    curve[[p, q]] = curve[[q, p]]
-                    certainty[[p, q]] = certainty[[p, q]].min()
             target, mirrored = match.target[curve], match.mirrored[curve]
-            table = np.where(mirrored[:, None], overlap.mirrored_mac, overlap.mac)
-            mac = np.where(target >= 0, table[np.arange(a.size), target], 0.0)
-            match = Match(target, mirrored, mac, certainty)
-        events = inspect(a, b, match, watched, met, search)
-        if isinstance(events, Doubt):
-            step = self._cut(a, b, events.at, slope, watched, left, search)
-            if step is not None:
-                return step
-            events = [*met, events.unresolved()]
-        return Step(match, b, tuple(events))
+            match = Match(target, mirrored, overlap.of(target, mirrored), certainty)
+        events, may_grow = inspect(a, b, match, watched, met, search)
+        place = next((e.at for e in events if e.kind == "cut"), None)
+        middle = None if place is None else self._cut(a, b, place, search)
+        if middle is not None:
+            return middle, left
+        events = [replace(e, kind="unresolved") if e.kind == "cut" else e for e in events]
+        return Step(match, b, tuple(events), may_grow)
 
-    def _cut(
-        self,
-        a: Snapshot,
-        b: Snapshot,
-        at: float,
-        slope: Complex,
-        watched: Mask,
-        left: int,
-        search: Search,
-    ) -> Step | None:
-        """The modes of a at b by way of an extra instant near `at`, where an event is expected;
-        None where no instant is left, or none has modes there."""
+    def _cut(self, a: Snapshot, b: Snapshot, at: float, search: Search) -> Snapshot | None:
+        """The modes near `at`, where an event is expected; None where no instant is left, or none
+        has modes there."""
         if search.left <= 0:
             return None
         search.left -= 1
-        part = (at - a.at) / (b.at - a.at)
-        middle = self._between(a, b, (part, 0.9 * part, 0.1 + 0.9 * part))
-        if middle is None:
-            return None
-        return self._through(a, middle, b, slope, watched, left, search)
+        return self._between(a, b, (at - a.at) / (b.at - a.at))
 
-    def _halved(
-        self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask, left: int, search: Search
-    ) -> Step:
-        """The modes of a at b by way of an instant in the middle, which must have modes."""
-        middle = self._between(a, b, HALVES) or self.solve(0.5 * (a.at + b.at))
-        return self._through(a, middle, b, slope, watched, left - 1, search)
+    def _middle(self, a: Snapshot, b: Snapshot) -> Snapshot:
+        """The modes near the middle of a step, which must have modes."""
+        return self._between(a, b, 0.5) or self.solve(0.5 * (a.at + b.at))
 
-    def _between(self, a: Snapshot, b: Snapshot, parts: Iterable[float]) -> Snapshot | None:
-        """The modes part of the way from a to b, at the first part where they can be found."""
+    def _between(self, a: Snapshot, b: Snapshot, part: float) -> Snapshot | None:
+        """The modes part of the way from a to b, or a little before or after it, at the first place
+        where they can be computed."""
+        parts = (part, 0.9 * part, 0.1 + 0.9 * part)
         found = (self._modes(a.at + part * (b.at - a.at)) for part in parts)
         return next((middle for middle in found if middle is not None), None)
 
@@ -189,62 +183,84 @@ class Follower:
         except FrozenMotionError:
             return None
 
-    def _through(
-        self,
-        a: Snapshot,
-        middle: Snapshot,
-        b: Snapshot,
-        slope: Complex,
-        watched: Mask,
-        left: int,
-        search: Search,
-    ) -> Step:
-        """The modes of a at b by way of an extra instant."""
-        first = self._follow(a, middle, slope, watched, left, search)
-        middle, one = first.b, first.match
-        kept = np.flatnonzero(one.target >= 0)
-        onward = np.zeros(middle.size, dtype=complex)
-        branch = (continued(middle, one)[kept] - a.eigenvalues[kept]) / (middle.at - a.at)
-        onward[one.target[kept]] = np.where(one.mirrored[kept], branch.conj(), branch)
-        seen = np.zeros(middle.size, dtype=bool)
-        seen[one.target[kept]] = watched[kept]
+
+class _Path:
+    """A step that is made of several: what has been followed from instant a to `here`.
+
+    slope, watched (K,): of the modes here.
+    """
+
+    def __init__(self, a: Snapshot, watched: Mask, slope: Complex) -> None:
+        self.here, self.watched, self.slope = a, watched, slope
+        self._a, self._steps = a, list[Step]()
+        # Of each mode here: its number at a, from a.size on for those that begin on the way.
+        self._number = np.arange(a.size)
+        self._begun = a.size
+        self._parent: dict[int, int] = {}  # of a number: the mode of a whose second real root it is
+        self._mirrored = np.zeros(a.size, dtype=bool)
+        self._certainty = np.full(a.size, np.inf)
+        self._events: list[Encounter] = []
+        self._may_grow = np.zeros(a.size, dtype=bool)
+
+    def add(self, step: Step) -> None:
+        """Go on to the end of a step."""
+        a, b, match = self.here, step.b, step.match
+        kept = np.flatnonzero(match.target >= 0)
+        target, mirrored = match.target[kept], match.mirrored[kept]
+        number = np.full(b.size, -1)
+        number[target] = self._number[kept]
+        new = np.flatnonzero(number < 0)
+        number[new] = self._begun + np.arange(len(new))
+        self._begun += len(new)
+
+        slope, watched = np.zeros(b.size, dtype=complex), np.zeros(b.size, dtype=bool)
+        branch = (continued(b, match)[kept] - a.eigenvalues[kept]) / (b.at - a.at)
+        slope[target] = np.where(mirrored, branch.conj(), branch)
+        watched[target] = self.watched[kept]
+        for e in step.encounters:
+            self._record(e, number)
         # The second real root of a mode that ceased to oscillate has no mode of a; its onset is
         # one of the mode that it comes from.
-        parents = [
-            e.first
-            for e in first.encounters
-            if e.kind == "critical damping" and one.target[e.first] >= 0
-        ]
-        roots, parent = middle.eigenvalues, {}
-        for j in np.setdiff1d(np.flatnonzero(roots.imag == 0.0), one.target) if parents else ():
-            parent[int(j)] = min(parents, key=lambda p: abs(roots[one.target[p]] - roots[j]))
-            seen[j] = True
-        second = self._follow(middle, b, onward, seen, left, search)
-        two = second.match
-        target = np.where(one.target >= 0, two.target[one.target], -1)
-        mirrored = one.mirrored ^ np.where(one.target >= 0, two.mirrored[one.target], False)
-        overlap = Overlap.between(align(a, second.b), second.b)
-        table = np.where(mirrored[:, None], overlap.mirrored_mac, overlap.mac)
-        mac = np.where(target >= 0, table[np.arange(a.size), target], 0.0)
-        origin = np.full(middle.size + 1, -1)  # the last one stands for −1, no mode
-        origin[one.target[kept]] = kept
-        grown = tuple(
-            replace(e, first=parent[e.first], newborn=int(two.target[e.first]))
-            for e in second.encounters
-            if e.first in parent and "onset" in e.kind
+        damped = [e.first for e in step.encounters if e.kind == "critical damping"]
+        damped = [i for i in damped if match.target[i] >= 0 and self._number[i] < self._a.size]
+        for j in new[b.eigenvalues[new].imag == 0.0] if damped else ():
+            ends = b.eigenvalues[match.target[damped]]
+            i = damped[int(np.argmin(np.abs(ends - b.eigenvalues[j])))]
+            self._parent[int(number[j])], watched[j] = int(self._number[i]), True
+
+        onward = np.full(self._a.size, -1)
+        old = self._number[kept] < self._a.size
+        onward[self._number[kept][old]] = kept[old]
+        lost = onward < 0
+        self._mirrored ^= np.where(lost, False, match.mirrored[onward])
+        self._certainty = np.minimum(self._certainty, np.where(lost, 0.0, match.certainty[onward]))
+        self._steps.append(step)
+        self._number, self.here, self.slope, self.watched = number, b, slope, watched
+
+    def _record(self, e: Encounter, onward: Index) -> None:
+        """An event of the step from `here` to modes of the numbers `onward`, in those numbers."""
+        first = int(self._number[e.first])
+        second = int(self._number[e.second]) if e.second >= 0 else -1
+        newborn = int(onward[e.newborn]) if e.newborn >= 0 else -1
+        if first in self._parent and "onset" in e.kind:
+            newborn, first = first, self._parent[first]
+        if first < self._a.size and second < self._a.size:
+            self._events.append(replace(e, first=first, second=second, newborn=newborn))
+
+    def whole(self) -> Step:
+        """All that was followed as one step."""
+        if len(self._steps) == 1:
+            return self._steps[0]
+        a, b = self._a, self.here
+        place = np.full(self._begun, -1)
+        place[self._number] = np.arange(b.size)
+        target = place[: a.size]
+        mac = Overlap.between(align(a, b), b).of(target, self._mirrored)
+        events = tuple(
+            e if e.newborn < 0 else replace(e, newborn=int(place[e.newborn])) for e in self._events
         )
-        later = grown + tuple(
-            replace(e, first=int(origin[e.first]), second=int(origin[e.second]))
-            for e in second.encounters
-            if origin[e.first] >= 0 and (e.second < 0 or origin[e.second] >= 0)
-        )
-        sooner = tuple(
-            e if e.newborn < 0 else replace(e, newborn=int(two.target[e.newborn]))
-            for e in first.encounters
-        )
-        onward_certainty = np.where(one.target >= 0, two.certainty[one.target], 0.0)
-        match = Match(target, mirrored, mac, np.minimum(one.certainty, onward_certainty))
-        return Step(match, second.b, sooner + later)
+        match = Match(target, self._mirrored, mac, self._certainty)
+        return Step(match, b, events, self._may_grow)
 
 
 def _doubtful(

@@ -53,6 +53,12 @@ def lowest(values: Values) -> float:
     return float(PLACES[p] + shift * (PLACES[1] - PLACES[0]))
 
 
+def lowest_inside(values: Values) -> float:
+    """The same where it is inside; the middle where it is at an end."""
+    tau = lowest(values)
+    return tau if 0.02 < tau < 0.98 else 0.5
+
+
 def root(start: float, end: float, slope: float, onward: float) -> float:
     """τ where the cubic changes sign from start to end, which are of opposite sign."""
     c = coefficients(*(np.asarray(x) for x in (start, end, slope, onward)))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import connected_components
 
 from modal.data.growth import ROUND_OFF
 from modal.tracking.snapshot import Snapshot
@@ -40,17 +41,12 @@ SLOWER_GROWS = 1e-4
 
 @dataclass(frozen=True)
 class Overlap:
-    """Overlaps (Ka, Kb) both ways between two instants, with the modes of b and with their
-    conjugates.
+    """The MAC (Ka, Kb) of all modes of two instants, with the modes of b and with their conjugates.
 
     A mode whose frequency passes through zero continues as the conjugate of a mode with Im λ ≥ 0.
-    forward, mirrored: y_aᴴB_a x_b and y_aᴴB_a x̄_b. backward: y_bᴴB_b x_a transposed. mac,
-    mirrored_mac: the MAC of the two pairings, (Ka, Kb).
+    merging (Ka,): modes that merge with another one.
     """
 
-    forward: Complex
-    backward: Complex
-    mirrored: Complex
     mac: Array
     mirrored_mac: Array
     merging: Mask
@@ -58,56 +54,36 @@ class Overlap:
     @classmethod
     def between(cls, a: Snapshot, b: Snapshot) -> Overlap:
         """The overlaps of all modes of a with all modes of b."""
-        forward, mirrored = _pairings(a, b)
-        backward, mirrored_back = (P.T for P in _pairings(b, a))
         odd = a.defective[:, None] | b.defective[None, :]
-        mac, mirrored_mac, ahead = macs(
-            forward * backward, mirrored * mirrored_back, real(a.eigenvalues), real(b.eigenvalues),
-            odd,
-        )  # fmt: skip
+        # ȳ_b pairs with x_a as the conjugate of y_b with x̄_a.
+        mac, mirrored_mac = (
+            np.where(odd, 0.0, np.abs(there * back.T))
+            for there, back in zip(_pairings(a, b), _pairings(b, a), strict=True)
+        )
+        # Near a defective eigenvalue the products of all modes that merge there are large: none is
+        # a match. The conjugate of a real mode is not another mode.
+        ahead = (mac + np.where(real(b.eigenvalues)[None, :], 0.0, mirrored_mac)).sum(axis=1)
+        back = (mac + np.where(real(a.eigenvalues)[:, None], 0.0, mirrored_mac)).sum(axis=0)
+        whole = np.maximum(np.maximum.outer(ahead, back), 1.0)
+        mac, mirrored_mac = mac / whole, mirrored_mac / whole
         if odd.any():
             mac = _shape_mac(a, b, mac)
-        merging = a.defective | (ahead > MERGING)
-        merging |= (odd & (mac > 0.1)).any(axis=1)
-        return cls(forward, backward, mirrored, mac, mirrored_mac, merging)
+        merging = a.defective | (ahead > MERGING) | (odd & (mac > 0.1)).any(axis=1)
+        return cls(mac, mirrored_mac, merging)
+
+    def of(self, target: Index, mirrored: Mask) -> Array:
+        """The MAC of each mode of a with the mode of b that continues it, zero for none."""
+        table = np.where(mirrored[:, None], self.mirrored_mac, self.mac)
+        return np.where(target >= 0, table[np.arange(len(target)), target], 0.0)
 
 
 def _pairings(a: Snapshot, b: Snapshot) -> tuple[Complex, Complex]:
     """y_aᴴB_a x_b and y_aᴴB_a x̄_b, (Ka, Kb) each."""
-    return pairings(a.eigenvalues, a.dual, b.eigenvalues, b.right)
-
-
-def pairings(
-    lam: Complex, dual: Complex, onward: Complex, right: Complex
-) -> tuple[Complex, Complex]:
-    """y_aᴴB_a x_b and y_aᴴB_a x̄_b, (…, Ka, Kb): λ (…, Ka) and dual (…, n, 2Ka) of instants a,
-    λ (…, Kb) and right (…, n, Kb) of b."""
-    K, at = lam.shape[-1], lam[..., :, None]
-    row = dual.swapaxes(-1, -2)
-    P, R = row.conj() @ right, (row @ right).conj()
-    direct = (at + onward[..., None, :]) * P[..., :K, :] + P[..., K:, :]
-    mirror = (at + onward.conj()[..., None, :]) * R[..., :K, :] + R[..., K:, :]
+    K, lam = a.size, b.eigenvalues
+    P, R = a.dual.conj().T @ b.right, (a.dual.T @ b.right).conj()
+    direct = np.add.outer(a.eigenvalues, lam) * P[:K] + P[K:]
+    mirror = np.add.outer(a.eigenvalues, lam.conj()) * R[:K] + R[K:]
     return direct, mirror
-
-
-def macs(
-    direct: Complex, mirror: Complex, real_a: Mask, real_b: Mask, odd: Mask
-) -> tuple[Array, Array, Array]:
-    """MAC and mirrored MAC (…, Ka, Kb), and the sums of those of a mode of a before they are
-    divided, (…, Ka).
-
-    direct, mirror: products of the overlaps both ways. odd: pairs with a defective mode.
-    """
-    # ȳ_b pairs with x_a as the conjugate of y_b with x̄_a.
-    mac, mirrored_mac = np.where(odd, 0.0, np.abs(direct)), np.where(odd, 0.0, np.abs(mirror))
-    # Near a defective eigenvalue the products of all modes that merge there are large: none is
-    # a match. The conjugate of a real mode is not another mode.
-    others = np.where(real_b[..., None, :], 0.0, mirrored_mac)
-    ahead = mac.sum(axis=-1) + others.sum(axis=-1)
-    others = np.where(real_a[..., :, None], 0.0, mirrored_mac)
-    back = mac.sum(axis=-2) + others.sum(axis=-2)
-    whole = np.maximum(np.maximum(ahead[..., :, None], back[..., None, :]), 1.0)
-    return mac / whole, mirrored_mac / whole, ahead
 
 
 def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
@@ -131,16 +107,9 @@ def clusters(eigenvalues: Complex) -> list[Index]:
     near = near <= ROUND_OFF * np.maximum(size[:, None], size[None, :])
     if int(near.sum()) == len(eigenvalues):
         return []
-    groups: list[Index] = []
-    seen = np.zeros(len(eigenvalues), dtype=bool)
-    for i in range(len(eigenvalues)):
-        if seen[i]:
-            continue
-        members = np.flatnonzero(near[i] & ~seen)
-        seen[members] = True
-        if len(members) > 1:
-            groups.append(members)
-    return groups
+    count, group = connected_components(near, directed=False)
+    members = [np.flatnonzero(group == g) for g in range(count)]
+    return [each for each in members if len(each) > 1]
 
 
 def align(b: Snapshot, a: Snapshot) -> Snapshot:
@@ -200,12 +169,6 @@ def real(eigenvalues: Complex) -> Mask:
     return np.asarray(np.abs(eigenvalues.imag) <= ROUND_OFF * np.abs(eigenvalues))
 
 
-def _growing(s: Snapshot) -> Array:
-    """λ of the real eigenvalues over the largest of them, −1 … 1, 0 for an oscillation, (K,)."""
-    values = np.where(real(s.eigenvalues), s.eigenvalues.real, 0.0)
-    return np.asarray(values / max(np.abs(values).max(initial=0.0), np.finfo(float).tiny))
-
-
 def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Match:
     """The one-to-one assignment of least total cost 1 − MAC + w min(1, |λ_b − predicted| /
     scale).
@@ -215,15 +178,20 @@ def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Ma
     scale = 0.1 * np.maximum(np.abs(a.eigenvalues)[:, None], np.abs(lam)) + step
     scale[scale == 0.0] = 1.0
     # On the way from an oscillation to a real value lies a branch point: nothing is predicted.
-    branches = real(a.eigenvalues)[:, None] != real(b.eigenvalues)[None, :]
-    miss = np.minimum(np.abs(lam - predicted[:, None]) / scale, 1.0)
-    miss_mirrored = np.minimum(np.abs(lam.conj() - predicted[:, None]) / scale, 1.0)
-    miss, miss_mirrored = np.where(branches, 1.0, miss), np.where(branches, 1.0, miss_mirrored)
-    cost = 1.0 - overlap.mac + PREDICTION_WEIGHT * miss
-    mirrored_cost = 1.0 - overlap.mirrored_mac + PREDICTION_WEIGHT * miss_mirrored
+    branches = np.not_equal.outer(real(a.eigenvalues), real(b.eigenvalues))
+    cost, mirrored_cost = (
+        1.0
+        - mac
+        + PREDICTION_WEIGHT
+        * np.where(branches, 1.0, np.minimum(np.abs(onward - predicted[:, None]) / scale, 1.0))
+        for mac, onward in ((overlap.mac, lam), (overlap.mirrored_mac, lam.conj()))
+    )
     flipped = mirrored_cost < cost - 1e-12
     cost = np.where(flipped, mirrored_cost, cost)
-    cost = cost - GROWTH_PREFERENCE * (_growing(a)[:, None] + _growing(b)[None, :])
+    # λ of the real eigenvalues over the largest of them, −1 … 1, 0 for an oscillation.
+    reals = [np.where(real(s.eigenvalues), s.eigenvalues.real, 0.0) for s in (a, b)]
+    reals = [x / max(np.abs(x).max(initial=0.0), np.finfo(float).tiny) for x in reals]
+    cost = cost - GROWTH_PREFERENCE * np.add.outer(*reals)
     swifter = np.argsort(np.argsort(np.abs(a.eigenvalues))) / max(a.size, 1)
     growth = lam.real / np.maximum(np.abs(lam), np.finfo(float).tiny)
     cost = cost + SLOWER_GROWS * swifter[:, None] * growth
@@ -232,7 +200,5 @@ def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Ma
     target[rows] = columns
     mirrored = np.zeros(a.size, dtype=bool)
     mirrored[rows] = flipped[rows, columns]
-    mac = np.zeros(a.size)
-    chosen = np.where(flipped, overlap.mirrored_mac, overlap.mac)
-    mac[rows] = chosen[rows, columns]
+    mac = overlap.of(target, mirrored)
     return Match(target, mirrored, mac, mac)

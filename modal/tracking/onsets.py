@@ -1,117 +1,146 @@
-"""Onsets and ends of flutter and divergence along tracks, and critical damping."""
+"""Onsets and ends of flutter and divergence between two instants, and critical damping."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from modal.data.growth import ROUND_OFF
+from modal.tracking.encounters import Encounter
+from modal.tracking.matching import Match
+from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
-
-OnsetKind = Literal["flutter onset", "divergence onset", "split", "critical damping"]
 
 # Two modes are locked when their frequencies differ by less than this part of their rates.
 LEVEL = 0.1
 
 
+def onsets_between(
+    a: Snapshot, b: Snapshot, match: Match, watched: Mask, counted: bool
+) -> Iterator[Encounter]:
+    """The onsets and ends of regimes between a and b, each once, in the middle.
+
+    counted: the step is too short for two events. The numbers of growing modes then confirm an
+    onset: where one mode begins to grow as another ceases to, they have exchanged their names.
+    """
+    if _same_regimes(a, b, match):
+        return
+    begun = np.setdiff1d(np.arange(b.size), match.target)
+    kept = np.flatnonzero(match.target >= 0)
+    target = match.target[kept]
+    lam = np.full((2, a.size + len(begun)), complex(np.nan, np.nan))
+    error, watched_here = np.zeros(lam.shape), np.zeros(lam.shape[1], dtype=bool)
+    (lam[0, : a.size], error[0, : a.size]), (onward, error_b) = a.steady, b.steady
+    lam[1, kept], error[1, kept] = onward[target], error_b[target]
+    lam[1, a.size :], error[1, a.size :] = onward[begun], error_b[begun]
+    prescribed = (a.kind[kept] == "prescribed") | (b.kind[target] == "prescribed")
+    watched_here[kept] = watched[kept] & ~prescribed
+    before, after = (_numbers_growing(s) for s in (a, b))
+    confirmed = {
+        "flutter onset": after[0] > before[0],
+        "divergence onset": after[1] > before[1],
+        "split": sum(after) < sum(before),
+    }
+    done = set()
+    for first, second, kind in find_onsets(lam, error, watched_here):
+        if first >= a.size or (first, kind) in done or (counted and not confirmed.get(kind, True)):
+            continue
+        done.add((first, kind))
+        newborn = int(begun[second - a.size]) if second >= a.size else -1
+        partner = -1 if second >= a.size else second
+        yield Encounter(first, partner, 0.5 * (a.at + b.at), 0.0, kind, newborn)
+
+
+def _numbers_growing(s: Snapshot) -> tuple[int, int]:
+    """How many modes flutter, and how many diverge."""
+    oscillates = s.regimes[0]
+    return int((s.growing & oscillates).sum()), int((s.growing & ~oscillates).sum())
+
+
+def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
+    """Whether every mode continues, and oscillates and grows at b as it does at a."""
+    if a.size != b.size or match.target.min(initial=0) < 0:
+        return False
+    same = np.array_equal(a.regimes, b.regimes[:, match.target])
+    return same and bool(a.regimes[0].all())
+
+
 @dataclass(frozen=True)
-class Onset:
-    """`kind` begins at instant `index` on a track; partner: the track it involves, or −1."""
-
-    index: int
-    track: int
-    kind: OnsetKind
-    partner: int = -1
-
-
-@dataclass(frozen=True)
-class _Regimes:
-    """The regime of each mode at each instant, (T, R): whether it oscillates, is real, is real and
-    grows, oscillates and grows; the track it is locked with, or −1."""
+class _Regime:
+    """Of each mode at one instant: whether it oscillates, is real, and grows, and the mode it is
+    locked with, or −1."""
 
     oscillates: Mask
     real: Mask
-    diverges: Mask
-    flutters: Mask
+    grows: Mask
     partner: Index
 
 
-def find_onsets(eigenvalues: Complex, error: Array, counted: Mask) -> Iterator[Onset]:
-    """The events at each instant, assigned to the first instant of the new regime.
+def find_onsets(
+    eigenvalues: Complex, error: Array, watched: Mask
+) -> Iterator[tuple[int, int, str]]:
+    """Mode, partner or −1, and kind of the events between two instants.
 
-    eigenvalues (T, R), without the terms that only exchange energy between motion and vibration
-    (modal/tracking/variation.py); error (T, R): of them, rad/s; counted (T, R): what
-    the frame prescribes is left out.
+    eigenvalues (2, R), without the terms that only exchange energy between motion and vibration
+    (modal/tracking/variation.py), NaN where a mode is not there; error (2, R): of them, rad/s.
 
     "flutter onset": an oscillation begins to grow, with the mode it locked with, if any.
     "divergence onset": a mode becomes real and grows; where its decaying root stays on the track,
     on that and on the track of the growing one. "split": either ends. "critical damping": a
     mode ceases, or begins again, to oscillate while it decays.
     """
-    now = _regimes(eigenvalues, error)
-    known = np.isfinite(eigenvalues) & counted
-    for n in range(1, len(eigenvalues)):
-        for r in np.flatnonzero(known[n] & known[n - 1]).tolist():
-            other, earlier = int(now.partner[n, r]), int(now.partner[n - 1, r])
-            if now.diverges[n, r] and not now.diverges[n - 1, r]:
-                yield Onset(n, r, "divergence onset")
-            elif now.flutters[n, r] and not now.flutters[n - 1, r]:
-                locks = other >= 0 > earlier
-                yield from _pair(n, r, "flutter onset", other if locks else -1)
-            elif now.flutters[n - 1, r] and now.oscillates[n, r] and not now.flutters[n, r]:
-                parts = earlier >= 0 > other
-                there = parts and bool(known[n, earlier])
-                yield from _pair(n, r, "split", earlier if there else -1)
-            elif now.diverges[n - 1, r] and not now.diverges[n, r] and not now.flutters[n, r]:
-                yield Onset(n, r, "split")
-            elif now.real[n, r] and now.oscillates[n - 1, r]:
-                twin = _growing_twin(eigenvalues, now, n, r)
-                yield from _pair(n, r, "critical damping" if twin < 0 else "divergence onset", twin)
-            elif now.oscillates[n, r] and now.real[n - 1, r] and not now.flutters[n, r]:
-                yield Onset(n, r, "critical damping")
-
-
-def _growing_twin(eigenvalues: Complex, now: _Regimes, n: int, r: int) -> int:
-    """The track that begins at n as the growing root of the pair whose other root r goes on as; −1
-    for none. The two of them add up to twice the pair's damping, so they are nearly opposite.
-    """
-    begun = np.flatnonzero(now.diverges[n] & ~np.isfinite(eigenvalues[n - 1]))
-    if not begun.size:
-        return -1
-    return int(begun[np.argmin(np.abs(eigenvalues[n, begun] + eigenvalues[n, r]))])
-
-
-def _pair(n: int, r: int, kind: OnsetKind, other: int) -> Iterator[Onset]:
-    yield Onset(n, r, kind, other)
-    if other >= 0:
-        yield Onset(n, other, kind, r)
-
-
-def _regimes(eigenvalues: Complex, error: Array) -> _Regimes:
-    known, size = np.isfinite(eigenvalues), np.abs(eigenvalues)
+    floor = ROUND_OFF * np.abs(eigenvalues)
     with np.errstate(invalid="ignore"):
-        floor = ROUND_OFF * np.maximum(size, np.nanmax(size, axis=0, initial=0.0) * ROUND_OFF)
-        grows = known & (eigenvalues.real > floor + error)
-        oscillates = known & (np.abs(eigenvalues.imag) > floor)
-        real = known & ~oscillates & (np.abs(eigenvalues.real) > floor)
-    partner = np.array([_locked(row) for row in eigenvalues], dtype=np.intp)
-    partner = partner.reshape(eigenvalues.shape)
-    return _Regimes(oscillates, real, real & grows, oscillates & grows, partner)
+        floor = np.fmax(floor, ROUND_OFF * floor[::-1])
+    old, new = (_regime(*row) for row in zip(eigenvalues, error, floor, strict=True))
+    known = watched & np.isfinite(eigenvalues).all(axis=0)
+
+    def pair(r: int, kind: str, other: int) -> Iterator[tuple[int, int, str]]:
+        yield r, other, kind
+        if other >= 0:
+            yield other, r, kind
+
+    for r in np.flatnonzero(known).tolist():
+        locked, was_locked = int(new.partner[r]), int(old.partner[r])
+        flutters, fluttered = (x.oscillates[r] and x.grows[r] for x in (new, old))
+        diverges, diverged = (x.real[r] and x.grows[r] for x in (new, old))
+        if diverges and not diverged:
+            yield r, -1, "divergence onset"
+        elif flutters and not fluttered:
+            yield from pair(r, "flutter onset", locked if was_locked < 0 else -1)
+        elif fluttered and new.oscillates[r] and not flutters:
+            parts = locked < 0 <= was_locked and known[was_locked]
+            yield from pair(r, "split", was_locked if parts else -1)
+        elif diverged and not diverges and not flutters:
+            yield r, -1, "split"
+        elif new.real[r] and old.oscillates[r]:
+            # The growing root of the pair whose other root r goes on as: the two of them add up to
+            # twice the pair's damping, so they are nearly opposite.
+            begun = np.flatnonzero(new.real & new.grows & ~np.isfinite(eigenvalues[0]))
+            other = -1
+            if begun.size:
+                sums = np.abs(eigenvalues[1, begun] + eigenvalues[1, r])
+                other = int(begun[np.argmin(sums)])
+            yield from pair(r, "critical damping" if other < 0 else "divergence onset", other)
+        elif new.oscillates[r] and old.real[r] and not flutters:
+            yield r, -1, "critical damping"
 
 
-def _locked(lam: Complex) -> list[int]:
-    """For each track the one it is locked with: same frequency, equal and opposite departure of the
-    rates, −1 for none.
+def _regime(lam: Complex, error: Array, floor: Array) -> _Regime:
+    """Modes of one instant, (R,); floor: below which a part of λ is round-off.
+
+    Two modes are locked when they have the same frequency, and equal and opposite departures of
+    the rates.
     """
-    difference = lam[:, None] - lam[None, :]
-    size = np.abs(lam)[:, None]
     with np.errstate(invalid="ignore"):
-        level = np.abs(difference.imag) <= LEVEL * np.abs(difference.real)
-        oscillates = np.abs(lam.imag) > ROUND_OFF * np.abs(lam)
-        apart = np.abs(difference.real) > ROUND_OFF * size
-        opposite = lam.real[:, None] * lam.real[None, :] < 0.0
-        found = level & apart & np.logical_and.outer(oscillates, oscillates) & opposite
-    return [int(np.flatnonzero(row)[0]) if row.any() else -1 for row in found]
+        oscillates = np.abs(lam.imag) > floor
+        real = ~oscillates & (np.abs(lam.real) > floor)
+        difference = lam[:, None] - lam[None, :]
+        locked = np.abs(difference.imag) <= LEVEL * np.abs(difference.real)
+        locked &= np.abs(difference.real) > ROUND_OFF * np.abs(lam)[:, None]
+        locked &= lam.real[:, None] * lam.real[None, :] < 0.0
+        locked &= np.logical_and.outer(oscillates, oscillates)
+        partner = np.where(locked.any(axis=1), locked.argmax(axis=1), -1)
+        return _Regime(oscillates, real, lam.real > floor + error, partner)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-from tqdm import tqdm
-
-from modal.tracking.source import BasisError, Source
+from modal.data.progress import shown
+from modal.tracking.sources import BasisError, Source
 from modal.tracking.store import TrackStore
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
@@ -17,20 +13,20 @@ from modal.tracking.tracks import Recorder
 # The source of modes for a backend; that of the stored run if one is continued.
 MakeSource = Callable[[str, TrackStore | None], Source]
 # An empty record that receives its modes from a source.
-MakeRecord = Callable[[Source], Recorder]
+MakeRecord = Callable[[Source | None], Recorder]
 
 
 class Run:
     """source and recorder are those of the run; held: its folder, or None."""
 
     source: Source
-    recorder: Recorder
 
     def __init__(
         self, sweep: Sweep, make: MakeSource, record: MakeRecord, held: TrackStore | None
     ) -> None:
         self._sweep, self._make, self._record, self._held = sweep, make, record, held
         self._sources: list[Source] = []
+        self.recorder = record(None)
 
     def begin(self, backend: str, resume: bool) -> None:
         """Create the source and the record; with resume=True those of the stored run, if any."""
@@ -61,11 +57,13 @@ class Run:
 
     def _follow(self, progress: bool | None) -> None:
         source, recorder, held = self.source, self.recorder, self._held
-        for value in _shown(self._sweep.at, recorder.count, self._sweep.name, progress):
+        at, first, what = self._sweep.at, recorder.count, f"modes over {self._sweep.name}"
+        for value in shown(at[first:], what, "instant", progress, len(at), first):
             snapshot = source.snapshot(float(value))
             basis = source.arrays() if held and held.growths != source.growths else None
             if held is not None and basis is not None:
-                held.grow(recorder, len(snapshot.right), source.growths, basis)
+                size = len(snapshot.right)
+                held.grow(recorder, size, source.growths, basis, source.description)
             recorder.add(snapshot, self._sweep.spin(float(value)))
             if held is not None:
                 held.flush(recorder, source.description)
@@ -73,7 +71,7 @@ class Run:
 
     def keep(self) -> None:
         """Write the finished instants that are not yet written."""
-        if self._held is not None:
+        if self._held is not None and self.recorder.count:
             self._held.flush(self.recorder, self.source.description, now=True)
 
     def close(self) -> None:
@@ -82,15 +80,3 @@ class Run:
             source.close()
         if self._held is not None:
             self._held.close()
-
-
-def _shown(
-    at: NDArray[np.float64], first: int, name: str, progress: bool | None
-) -> Iterable[float]:
-    """The values from number `first` on, with a progress bar."""
-    hidden = not sys.stderr.isatty() if progress is None else not progress
-    bar: Iterable[float] = tqdm(
-        at[first:], desc=f"modes over {name}", unit="instant", file=sys.stderr, disable=hidden,
-        leave=False, initial=first, total=len(at),
-    )  # fmt: skip
-    return bar

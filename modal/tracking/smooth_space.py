@@ -29,7 +29,7 @@ from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.space import CertifiedModes, Space, spread
 from modal.tracking.pencils import Triple, pairing, quadratic, solved, transposed
-from modal.tracking.source import BasisError
+from modal.tracking.sources import BasisError
 from modal.types import Array, Complex, Index
 
 LARGEST = 400  # degrees of freedom up to which dense matrices of all instants are stored
@@ -43,27 +43,26 @@ GROWING = 1e-3  # and of those that join it
 EPS = float(np.finfo(float).eps)
 
 
-@dataclass
+@dataclass(frozen=True)
 class SmoothInstants(SmallMatrices):
     """Times of the motion, s, on the basis. response, dual (P, n, K): K⁻¹ times the residuals of
     the right vectors, and the residuals of the left ones. whole (P, n, n): the full stiffness."""
 
     times: Array
-    matrices: Array
     response: Complex | None = None
     dual: Complex | None = None
     whole: Array | None = None
 
     def taken(self, index: Index) -> SmoothInstants:
         """Some of the times, without residuals."""
-        return SmoothInstants(self.times[index], self.matrices[:, index])
+        return SmoothInstants(self.matrices[:, index], self.times[index])
 
 
 class SmoothFamily:
     """A motion as its space takes it: points are times, s. name: of the time in a point."""
 
-    def __init__(self, motion: InterpolatedMotion, freeze: Freeze, name: str, n: int) -> None:
-        self.motion, self.freeze, self.name, self.n = motion, freeze, name, n
+    def __init__(self, motion: InterpolatedMotion, freeze: Freeze, name: str) -> None:
+        self.motion, self.freeze, self.name, self.n = motion, freeze, name, motion.n
 
     def coefficients(self, points: Sequence[Point]) -> Array:
         """The times."""
@@ -74,7 +73,7 @@ class SmoothSpace(Space):
     """sample: times, s, of which some make the first basis. stored: `arrays` of an earlier space,
     which goes on. Raises BasisError where no basis holds the modes."""
 
-    family: SmoothFamily  # type: ignore[assignment]
+    family: SmoothFamily
 
     def __init__(
         self,
@@ -103,10 +102,8 @@ class SmoothSpace(Space):
         self.refresh()
 
     def refresh(self) -> None:
-        """The matrices on the basis, and their derivatives, as functions of time."""
-        self.table = self.family.motion.projected(self.V)
-        self.rates = self.table.derivative()
-        self.curvatures = self.rates.derivative()
+        """The matrices on the basis as functions of time."""
+        self.motion = self.family.motion.projected(self.V)
 
     @property
     def description(self) -> str:
@@ -114,9 +111,9 @@ class SmoothSpace(Space):
         source = self.family.motion.interpolant
         return f"basis of {self.V.shape[1]} vectors, accuracy {self.tolerance:g}, {source}"
 
-    def on(self, points: Array) -> SmoothInstants:  # type: ignore[override]
+    def on(self, points: Array) -> SmoothInstants:
         """The times on the basis."""
-        return SmoothInstants(points, np.ascontiguousarray(self.table(points)))
+        return SmoothInstants(np.ascontiguousarray(self.motion(points)), points)
 
     def lowest(self, at: SmallMatrices, k: int) -> SmallModes:
         """The lowest modes of every time: |q| = 1, uᴴQ'(λ)q = 1, condition numbers of the pencil.
@@ -140,17 +137,17 @@ class SmoothSpace(Space):
         at, full = self.on(points), self.family.motion.matrices(points)
         modes = self.lowest(at, self.wanted)
         values, q, u = modes.eigenvalues, self.V @ modes.right, self.V @ modes.left
-        at.whole = full[2]
-        at.dual = quadratic(transposed(full), values.conj(), u)
+        dual = quadratic(transposed(full), values.conj(), u)
         try:
-            at.response = solved(at.whole, quadratic(full, values, q))
+            response = solved(full[2], quadratic(full, values, q))
         except np.linalg.LinAlgError:
             raise BasisError("track: the stiffness of an instant is singular") from None
-        by_basis = SAFETY * np.abs((at.dual.conj() * at.response).sum(axis=1))
+        by_basis = SAFETY * np.abs((dual.conj() * response).sum(axis=1))
         scale = _scale(full, np.abs(values))
         rounded = EPS * scale * np.linalg.norm(q, axis=1) * np.linalg.norm(u, axis=1)
         error, norm = by_basis + rounded, np.sqrt(by_basis)
         bounds = ErrorBounds(error, error / modes.condition, rounded / modes.condition, norm, norm)
+        at = replace(at, response=response, dual=dual, whole=full[2])
         return CertifiedModes(at, modes, bounds, np.zeros(values.shape, dtype=bool))
 
     def _grow(self, found: CertifiedModes) -> bool:
@@ -186,6 +183,15 @@ class SmoothSpace(Space):
                 raise BasisError("track: the basis is no smaller than the model")
             W = np.eye(len(W))
         self.V = np.asarray(la.solve_triangular(self.root, W))
+
+    @property
+    def frame(self) -> Array:
+        """The basis."""
+        return self.V
+
+    def embedding(self, before: Array) -> Array:
+        """An earlier basis in the present one."""
+        return np.asarray((self.root @ self.V).T @ (self.root @ before))
 
     def represents(self, system: FrozenSystem, at: Array) -> bool:
         """The basis has no factorization: full solves verify it."""

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from modal.data.growth import grows, growth_floor
 from modal.reduction.reduced_eigen import SmallModes
 from modal.tracking.variation import Variation
 from modal.tracking.whirl import WhirlForms
@@ -100,7 +101,18 @@ class Snapshot:
         error: Array = np.where(self.backward_error > 0.0, bound, 0.0)
         if v is None:
             return self.eigenvalues, error
-        return v.steady, error + np.nan_to_num(v.doubt)
+        return v.steady, error + np.nan_to_num(v.stencil_error)
+
+    @cached_property
+    def regimes(self) -> Mask:
+        """Whether each mode oscillates, and whether it grows, (2, K)."""
+        lam, error = self.steady
+        return np.stack([np.abs(lam.imag) > growth_floor(lam), grows(lam, error)])
+
+    @cached_property
+    def growing(self) -> Mask:
+        """The modes that grow, but for what the frame prescribes, (K,)."""
+        return np.asarray(self.regimes[1] & (self.kind != "prescribed"))
 
     @property
     def whirl(self) -> Array | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,14 +13,12 @@ from assembly.errors import AccuracyError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.modes import Modes
 from modal.eigen.zero_modes import with_zeros
-from modal.provenance.same_model import drawn_prints, family_prints
-from modal.reduction.affine import AffineFamily, Coefficients, Point, shares_operators
-from modal.reduction.body_space import BodySpace
+from modal.provenance.same_model import drawn_prints
+from modal.reduction.full_order import spot_check
 from modal.reduction.instants import SmallMatrices
-from modal.reduction.space import CertifiedModes, Family, Space, spread
-from modal.reduction.spot_check import spot_check
+from modal.reduction.interpolated_motion import ProjectedMotion
+from modal.reduction.space import SAMPLE, CertifiedModes, Family, Space, spread
 from modal.tracking.snapshot import ModesLike, Snapshot, small_snapshots
-from modal.tracking.source import BasisError
 from modal.tracking.stencil import Neighbourhood, differences
 from modal.tracking.variation import (
     Derivatives,
@@ -30,7 +27,7 @@ from modal.tracking.variation import (
     variations,
     window_space,
 )
-from modal.tracking.whirl import ReducedWhirl, Whirl
+from modal.tracking.whirl import Whirl, WhirlForms
 from modal.types import Array
 
 Freeze = Callable[[float], FrozenSystem]
@@ -40,11 +37,14 @@ Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
 
 # Below this many instants a basis costs more than it saves.
 WORTH_A_BASIS = 8
-# Instants on which the basis is first trained, and those on which it is completed.
-TRAINING, SAMPLE = 5, 24
+TRAINING = 5  # instants on which the basis is first trained
 BLOCK = 100  # instants that are solved together
 # Instants of a block whose modes make its local basis, and modes beyond those wanted that it holds.
 ANCHORS, GUARD = 5, 2
+
+
+class BasisError(AccuracyError):
+    """The basis cannot be made accurate enough for some instant."""
 
 
 class FullSource:
@@ -122,12 +122,12 @@ class FullSource:
         pass
 
 
-class SpaceSource(ABC):
+class SpaceSource:
     """All instants from one certified reduced space (modal/reduction/space.py), in its coordinates.
 
     name, at: the swept parameter and its values. The space is grown on SAMPLE of them until the
     error bound of every eigenvalue there is below accuracy |λ|, and compared with full solves at
-    `checks` values of a seeded draw (modal/reduction/spot_check.py), the lowest `checked` modes.
+    `checks` values of a seeded draw (modal/reduction/full_order.py), the lowest `checked` modes.
     The values are then solved a block at a time. Where a block does not reach the accuracy, the
     space grows, and `carried` transforms earlier snapshots into its coordinates. An extra instant
     uses the present space. Condition numbers are those of the scaled state matrix. Backward errors
@@ -137,13 +137,19 @@ class SpaceSource(ABC):
     description of the stored run that is continued, without training and checks. Raises BasisError
     when the space cannot be made accurate enough or misses overdamped modes, AccuracyError when a
     full solve differs.
+
+    What a subclass gives: `kind`, `_new_space(sample, count, stored)`, `prints()`, and either
+    `_motion`, the matrices in the present coordinates as functions of the value, or `_near` and
+    `_changes`.
     """
 
     kind: str
-    _family: Family
+    block = BLOCK
+    _motion: ProjectedMotion | None = None
 
     def __init__(
         self,
+        family: Family,
         freeze: Freeze,
         name: str,
         whirl: Whirl | None,
@@ -155,6 +161,7 @@ class SpaceSource(ABC):
         checked: int | None = None,
         kept: Kept | None = None,
     ) -> None:
+        self._family: Any = family
         self._freeze, self._name, self._at = freeze, name, at
         self._accuracy, self._around, self._full_whirl = accuracy, around, whirl
         self._block: dict[float, Snapshot] = {}
@@ -163,7 +170,7 @@ class SpaceSource(ABC):
         self._values = at[: len(self._points)]
         sample = self._points.take(spread(len(self._values), SAMPLE))
         stored = None if kept is None else kept(self.prints())[0]
-        self._space = self._new_space(sample, count, stored)
+        self._space: Any = self._new_space(sample, count, stored)
         try:
             if stored is None:
                 self._space.train(sample.take(spread(len(sample), TRAINING)))
@@ -179,41 +186,28 @@ class SpaceSource(ABC):
         parts: list[Any] = []
         for value in self._at.tolist():
             try:
-                system = self._freeze(value)
+                parts.append(self._family.coefficients([{self._name: value}]))
             except Exception:  # raised again, and named, when the sweep comes there
                 if not parts:
                     raise
                 break
-            parts.append(self._family.of_systems([({self._name: value}, system)]))
         return type(parts[0]).joined(parts)
 
-    @abstractmethod
     def _new_space(
         self, sample: Any, count: int, stored: Mapping[str, NDArray[Any]] | None
     ) -> Space:
         """The space before its training, or that of a stored run."""
+        raise NotImplementedError
 
-    @abstractmethod
     def prints(self) -> NDArray[np.float64]:
         """Fingerprints of the model."""
-
-    def _block_size(self) -> int:
-        """Values that are solved together."""
-        return BLOCK
-
-    @abstractmethod
-    def _frame(self) -> Any:
-        """What the present coordinates are of."""
-
-    @abstractmethod
-    def _embedding_of(self, before: Any) -> Array:
-        """The vectors of an earlier space in the present coordinates."""
+        return drawn_prints(self._freeze, self._at)
 
     def _near(self, values: Array) -> Array:
         """What depends on the value, of which differences are taken, (P, 3, ...)."""
         raise NotImplementedError
 
-    def _changes(self, order: Array, space: Space) -> Array:
+    def _changes(self, order: Array, space: Any) -> Array:
         """Changes (3, P, m, m) of M, C + D and K in a space from those of what `_near` gives."""
         return order
 
@@ -223,7 +217,8 @@ class SpaceSource(ABC):
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """The present bases, to continue the run later."""
-        return self._space.arrays()
+        arrays: Mapping[str, NDArray[Any]] = self._space.arrays()
+        return arrays
 
     def close(self) -> None:
         """Release the factorizations."""
@@ -236,7 +231,7 @@ class SpaceSource(ABC):
             if place >= len(self._values) or self._values[place] != at:
                 points = self._space.family.coefficients([{self._name: at}])
                 return self._snapshots(np.array([at]), points, self._space)[0]
-            self._load(place // self._block_size())
+            self._load(place // self.block)
         return self._block[at]
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
@@ -271,22 +266,22 @@ class SpaceSource(ABC):
     def _settle(self) -> None:
         """Compute all that depends on the present space."""
         self.description = self._space.description
-        self._whirl: ReducedWhirl | None = None
+        self._whirl: WhirlForms | None = None
 
     def _load(self, number: int) -> None:
         """Solve a block; the space grows first where it is not accurate enough.
 
         The grown space solves it as a run would that begins here with that space: a resumed one.
         """
-        size = self._block_size()
+        size = self.block
         index = np.arange(number * size, min((number + 1) * size, len(self._values)))
         values, points = self._values[index], self._points.take(index)
         made, found = self._accurate(values, points)
         if made is None:
-            before = self._frame()
+            before = self._space.frame
             found = self._train(points, found)
             self._settle()
-            self._embedding = self._embedding_of(before)
+            self._embedding = self._space.embedding(before)
             self.growths += 1
             made, _ = self._accurate(values, points, found)
             assert made is not None
@@ -322,7 +317,7 @@ class SpaceSource(ABC):
                 made[n] = replace(made[n], variation=change)
         if self._whirl is None:
             return made
-        return [replace(one, whirling=self._whirl.forms(one.right)) for one in made]
+        return [replace(one, whirling=self._whirl.turned(one.right)) for one in made]
 
     def _variations(
         self, made: list[Snapshot], at: SmallMatrices, space: Space
@@ -346,6 +341,14 @@ class SpaceSource(ABC):
         self, made: list[Snapshot], at: SmallMatrices, space: Space
     ) -> tuple[list[int], Derivatives | None]:
         """The matrices of instants and their derivatives, and of which of them."""
+        if self._motion is not None:
+            times = np.array([one.at for one in made])
+            first = self._motion.derivative()
+            rates, curvatures = first(times), first.derivative()(times)
+            of_value = Derivatives(at.matrices, rates, curvatures, rates)
+            return list(
+                range(len(made))
+            ), of_value if self._around.high > self._around.low else None
         stencils = [self._around.stencil(one.at, one.eigenvalues) for one in made]
         changes = differences(stencils, self._near)
         index = [n for n, change in enumerate(changes) if change is not None]
@@ -356,66 +359,4 @@ class SpaceSource(ABC):
         return index, Derivatives(here, *(self._changes(order, space) for order in orders))
 
 
-class ReducedSource(SpaceSource):
-    """Of a body: its operators are projected on one basis, and blocks are solved in local ones."""
-
-    kind = "reduced basis"
-    _family: AffineFamily
-    _space: BodySpace
-
-    def __init__(self, freeze: Freeze, name: str, whirl: Whirl | None, at: Array, *rest: Any):
-        first = {name: float(at[0])}
-        self._family = AffineFamily(lambda point: freeze(float(point[name])), first)
-        super().__init__(freeze, name, whirl, at, *rest)
-
-    def _new_space(
-        self, sample: Coefficients, count: int, stored: Mapping[str, NDArray[Any]] | None
-    ) -> BodySpace:
-        return BodySpace(self._family, sample, count, self._accuracy, stored=stored)
-
-    def prints(self) -> NDArray[np.float64]:
-        first = self._freeze(float(self._at[0]))
-        sample = self._points.take(spread(len(self._values), SAMPLE))
-        return family_prints(self._family, first, sample, self._points, BLOCK)
-
-    def _settle(self) -> None:
-        super()._settle()
-        if self._full_whirl is not None:
-            basis, r = self._space.basis, self._space.projected.size
-            first = self._freeze(float(self._at[0]))
-            vectors = np.asarray(basis.lift(np.eye(r)), dtype=float)
-            self._whirl = self._full_whirl.reduced(first, vectors)
-
-    def _frame(self) -> Array:
-        return self._space.basis.rotation
-
-    def _embedding_of(self, before: Array) -> Array:
-        return np.asarray(self._space.basis.rotation[: len(before)].T @ before)
-
-    def _spaces(self, points: Coefficients) -> list[Space]:
-        if len(points) <= 4 * ANCHORS:
-            return [self._space]
-        return [self._space.local(points.take(spread(len(points), ANCHORS)), GUARD), self._space]
-
-    def _near(self, values: Array) -> Array:
-        points = [{self._name: float(s)} for s in values]
-        at = self._family.coefficients(points).padded(len(self._space.projected.matrices))
-        return at.table.swapaxes(0, 1)
-
-    def _changes(self, order: Array, space: Space) -> Array:
-        assert isinstance(space, BodySpace)
-        return np.tensordot(order, space.projected.matrices, axes=1)
-
-
-def reducible(freeze: Freeze, at: NDArray[np.float64], first: FrozenSystem) -> bool:
-    """Whether the instants share their operators and have no free mobility; first: at at[0]."""
-    if first.rigid.shape[1]:
-        return False
-    made = {float(at[0]): first}
-    middle = float(at[len(at) // 2])
-    try:
-        made[middle] = made.get(middle) or freeze(middle)
-    except Exception:  # raised again, and named, when the sweep comes there
-        pass
-    ends: list[Point] = [{"at": value} for value in made]
-    return shares_operators(lambda p: made.pop(p["at"], None) or freeze(float(p["at"])), ends)
+Source = FullSource | SpaceSource

@@ -41,19 +41,22 @@ class Stencil:
 
         The second derivative cancels more digits than the first, and takes the outer values.
         """
-        outer = max(OF_SWEEP * (high - low), OUTER * step)
-        if not moving:
-            step = min(step, 0.5 * (high - low))
-            sides = cls._sides(at, step, low, high)
-            offsets = step * np.array(sorted({0.0, *sides}))
-            return cls._of(at, offsets, offsets, offsets)
-        outer = min(outer, 0.25 * (high - low))
-        step = min(step, outer / OUTER)
-        inner, wide = (
-            length * np.array(sorted({0.0, *cls._sides(at, outer, low, high)}))
-            for length in (step, outer)
-        )
-        return cls._of(at, np.union1d(inner, wide), inner, wide)
+        span = high - low
+        outer = min(step, 0.5 * span)
+        step = outer
+        if moving:
+            outer = min(max(OF_SWEEP * span, OUTER * step), 0.25 * span)
+            step = min(step, outer / OUTER)
+        sides = np.array(sorted({0.0, *cls._sides(at, outer, low, high)}))
+        inner, wide = step * sides, outer * sides
+        offsets = np.union1d(inner, wide)
+        # Derivatives of the highest order on all offsets; checked on those of `inner`.
+        first, check, second = (np.zeros(len(offsets)) for _ in range(3))
+        for weights, chosen, order in ((first, offsets, 1), (check, inner, 1), (second, wide, 2)):
+            size = float(np.abs(chosen).max())
+            found = _weights(tuple((chosen / size).tolist()), order) / size**order
+            weights[np.searchsorted(offsets, chosen)] = found
+        return cls(at + offsets, first, check, second, int(np.searchsorted(offsets, 0.0)))
 
     @staticmethod
     def _sides(at: float, step: float, low: float, high: float) -> tuple[float, float]:
@@ -61,16 +64,6 @@ class Stencil:
         if at - step < low:
             return 1.0, 2.0
         return (-1.0, 1.0) if at + step <= high else (-2.0, -1.0)
-
-    @classmethod
-    def _of(cls, at: float, offsets: Array, inner: Array, wide: Array) -> Stencil:
-        """Derivatives of the highest order on all offsets; checked on those of `inner`."""
-        first, check, second = (np.zeros(len(offsets)) for _ in range(3))
-        for weights, chosen, order in ((first, offsets, 1), (check, inner, 1), (second, wide, 2)):
-            size = float(np.abs(chosen).max())
-            found = _weights(tuple((chosen / size).tolist()), order) / size**order
-            weights[np.searchsorted(offsets, chosen)] = found
-        return cls(at + offsets, first, check, second, int(np.searchsorted(offsets, 0.0)))
 
 
 @lru_cache(maxsize=64)

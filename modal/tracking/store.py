@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,18 +26,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import StorageError
-from modal.data.checkpoint import PARTIAL, load, save
+from modal.data.checkpoint import load, save
 from modal.data.datasets import constants_text
-from modal.data.folder import lock, release, remove_leftovers
+from modal.data.folder import lock, release, remove_all_stale, storage_faults
 from modal.data.integrity import checksum
 from modal.data.packing import packed, unpacked
 from modal.provenance.fingerprint import agree
-from modal.tracking.events import Meeting
+from modal.tracking.encounters import Encounter
 from modal.tracking.following import Rules
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder, State
 
 INTERVAL = 10.0  # s after which finished instants are written
+FORMAT = 2  # of the files; a run of another one is refused
 STUDY, STATE, ROWS = "study.npz", "state.npz", "rows."
 
 
@@ -55,6 +55,7 @@ def run_settings(
     at = sweep.at
     return {
         "title": "tracks",
+        "format": FORMAT,
         "model": type(sweep.model).__name__,
         "values": f"{sweep.name}: {at[0]:g} to {at[-1]:g}, {len(at)} values ({checksum(at)[:12]})",
         "fixed": constants_text(sweep.constant),
@@ -82,14 +83,7 @@ class TrackStore:
         self.growths = 0  # of the basis, as written
         self._due = time.monotonic() + INTERVAL
         self._lock: int | None = None
-        self._study: Mapping[str, NDArray[Any]] = {}
-        self._moving = False  # while the vectors are taken to a basis that is not yet written
-        self._description = ""
-
-    @property
-    def finished(self) -> int:
-        """Instants on disk."""
-        return self._written.count
+        self._prints: NDArray[Any] = np.zeros(0)
 
     def exists(self) -> bool:
         """Whether the folder holds a run to continue."""
@@ -107,28 +101,28 @@ class TrackStore:
         self._open()
         self._run = {"run": uuid.uuid4().hex}
         self._written, self.growths = State(), 0
-        with self._faults():
+        with storage_faults(self.path, self._kept):
             for file in [self.path / STATE, *self.path.glob("rows-*"), *self.path.glob("basis-*")]:
                 file.unlink(missing_ok=True)
-            arrays = {"prints": prints, "run": np.array(self._run["run"])}
-            arrays["kind"] = np.array(kind)
-            save(self.path / STUDY, arrays, self._settings)
-            self._save(basis or {}, self._written, description)
+        arrays = {"prints": prints, "run": np.array(self._run["run"]), "kind": np.array(kind)}
+        save(self.path / STUDY, arrays, self._settings)
+        save(self._basis(0), dict(basis or {}), self._run)
+        self._save(State(), description)
 
     def open(self) -> str:
         """Open the stored run; returns the kind of its source. Raises StorageError."""
         self._open()
-        self._study = load(self.path / STUDY, self._settings)
-        self._run = {"run": str(self._study["run"])}
-        return str(self._study["kind"])
+        study = load(self.path / STUDY, self._settings)
+        self._run, self._prints = {"run": str(study["run"])}, study["prints"]
+        return str(study["kind"])
 
     def reopen(self, prints: NDArray[np.float64]) -> tuple[Mapping[str, NDArray[Any]], str]:
         """The basis of the stored run and its description. prints: of the present model."""
-        if not agree(self._study["prints"], prints):
+        if not agree(self._prints, prints):
             raise self.other_model()
         head = load(self.path / STATE, self._run)
-        self.growths, self._description = int(head["growths"]), str(head["description"])
-        return load(self.path / f"basis-{self.growths}.npz", self._run), self._description
+        self.growths = int(head["growths"])
+        return load(self._basis(self.growths), self._run), str(head["description"])
 
     def other_model(self) -> StorageError:
         """The error of a stored run of another model."""
@@ -137,49 +131,40 @@ class TrackStore:
     def restore(self, recorder: Recorder) -> None:
         """Restore the finished instants."""
         state: State = unpacked(State, "state", load(self.path / STATE, self._run))
-        meetings = list[Meeting]()
+        meetings = list[Encounter]()
         start = 0
         while start < state.count:
             arrays = load(self.path / f"rows-{start}.npz", self._run)
             block = {n[len(ROWS) :]: a for n, a in arrays.items() if n.startswith(ROWS)}
-            recorder.rows.restore(start, block)
-            meetings += unpacked(list[Meeting], "meetings", arrays)
-            start += len(block["at"])
+            start = recorder.rows.restore(start, block)
+            meetings += unpacked(list[Encounter], "meetings", arrays)
         if (start, len(meetings)) != (state.count, state.meetings):
             raise StorageError(f"{self.path}: is damaged: rows and state do not agree")
         recorder.restore(state, meetings)
         self._written = state
 
     def grow(
-        self, recorder: Recorder, size: int, growths: int, basis: Mapping[str, NDArray[Any]]
-    ) -> None:
+        self, recorder: Recorder, size: int, growths: int, basis: Mapping[str, NDArray[Any]],
+        description: str,
+    ) -> None:  # fmt: skip
         """Write a grown basis, with the finished instants in its coordinates.
 
-        size: length of vectors in these.
+        size: length of vectors in these. Until all is written, the run is that before.
         """
-        before, self._moving = self.growths, True
-        recorder.bring(size)
-        self.growths = growths
-        with self._faults():
-            try:
-                self._save(basis, recorder.state, self._description, recorder)
-            except BaseException:
-                self.growths = before
-                raise
-            (self.path / f"basis-{before}.npz").unlink(missing_ok=True)
-        self._moving = False
+        state, before = recorder.brought(size), self.growths
+        save(self._basis(growths), dict(basis), self._run, self._kept)
+        self._save(state, description, recorder, growths)
+        recorder.state, self.growths = state, growths
+        with storage_faults(self.path, self._kept):
+            self._basis(before).unlink(missing_ok=True)
 
     def flush(self, recorder: Recorder, description: str, now: bool = False) -> None:
         """Write the newly finished instants; now=False: only when the interval has passed."""
         # The first instant takes its final form when the second is there.
         if recorder.count < 2 or not (now or time.monotonic() >= self._due):
             return
-        if self._moving:
-            return  # stopped while the basis grew: what was written before stays
-        if recorder.state is self._written:
-            return
-        with self._faults():
-            self._save(None, recorder.state, description, recorder)
+        if recorder.state is not self._written:
+            self._save(recorder.state, description, recorder)
         self._due = time.monotonic() + INTERVAL
 
     def close(self) -> None:
@@ -187,47 +172,43 @@ class TrackStore:
         release(self._lock)
         self._lock = None
 
+    def _basis(self, growths: int) -> Path:
+        return self.path / f"basis-{growths}.npz"
+
     def _save(
         self,
-        basis: Mapping[str, NDArray[Any]] | None,
         state: State,
         description: str,
         recorder: Recorder | None = None,
+        growths: int | None = None,
     ) -> None:
-        """Basis, rows and then the state, each file whole."""
-        if basis is not None:
-            save(self.path / f"basis-{self.growths}.npz", dict(basis), self._run)
+        """Rows and then the state, each file whole."""
         start = self._written.count
         if recorder is not None and state.count > start:
             rows = {ROWS + n: a for n, a in recorder.rows.block(start, state.count).items()}
             rows |= packed(recorder.meetings[self._written.meetings :], "meetings")
-            save(self.path / f"rows-{start}.npz", rows, self._run)
-        head = {"growths": np.array(self.growths), "description": np.array(description)}
-        save(self.path / STATE, packed(state, "state") | head, self._run)
-        self._written, self._description = state, description
+            save(self.path / f"rows-{start}.npz", rows, self._run, self._kept)
+        growths = self.growths if growths is None else growths
+        head = {"growths": np.array(growths), "description": np.array(description)}
+        save(self.path / STATE, packed(state, "state") | head, self._run, self._kept)
+        self._written = state
 
     def _open(self) -> None:
         """Make the folder, or take one that holds a run; no other process may have it."""
         if self._lock is not None:
             return
         other = StorageError(f"{self.path}: exists and is not a tracking run; give another store")
-        with self._faults():
+        with storage_faults(self.path, self._kept):
             if self.path.exists() and not self.path.is_dir():
                 raise other
             self.path.mkdir(parents=True, exist_ok=True)
-            left = [p for p in self.path.iterdir() if not p.name.endswith(PARTIAL)]
-            if left and not (self.path / STUDY).exists():
+            remove_all_stale(self.path)
+            files = [p for p in self.path.iterdir() if not p.name.endswith(".partial")]
+            if files and not (self.path / STUDY).exists():
                 raise other
             self._lock = lock(self.path)
-            remove_leftovers(self.path)
 
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """One line that says what is kept."""
-        try:
-            yield
-        except OSError as fault:
-            own = isinstance(fault, StorageError)
-            reason = str(fault) if own else f"{self.path}: {fault.strerror}"
-            kept = f"; {self.finished} instants are kept" if self.finished else ""
-            raise StorageError(reason + kept) from None
+    @property
+    def _kept(self) -> str:
+        """What is on disk, in words."""
+        return f"{self._written.count} instants are kept" if self._written.count else ""

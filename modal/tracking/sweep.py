@@ -1,4 +1,5 @@
-"""The sweep: the instants of a motion, or the values of one parameter."""
+"""What is swept: the instants of a motion, or the values of parameters, as arrays among the
+keywords or explicitly, `over={"omega": speeds}`."""
 
 from __future__ import annotations
 
@@ -10,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import shown
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
 from assembly.system.frozen import FrozenSystem
-from modal.tracking.over import axis_values, check_over, is_swept
 from modal.types import Array
 
 # Parameters that are the speed of rotation.
 SPEEDS = ("omega", "speed_rpm")
+VECTORS = ("axis",)  # parameters that are one vector, never swept
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,8 @@ class Sweep:
     at: Array
     constant: Mapping[str, Any]
     axis: Array | None = None
-    _spins: Array = field(init=False, repr=False)
+    _spins: dict[float, float] = field(default_factory=dict, repr=False)
     _sizes: list[int] = field(default_factory=list, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_spins", np.full(len(self.at), np.nan))
 
     @classmethod
     def of(
@@ -52,53 +51,74 @@ class Sweep:
             raise InputError(
                 f"model: expected an object with a method freeze, got {type(model).__name__}"
             )
-        about = None if axis is None else unit_axis(axis)
-        if over is not None:
-            name, values = _only(over, times, parameters)
-            return cls(model, name, _values(name, values), dict(parameters), about)._accepted()
-        if times is not None:
-            found = cls(model, "time", _values("times", times), dict(parameters), about)
-            return found._accepted()
+        parameters = dict(parameters)
         arrays = [key for key, value in parameters.items() if is_swept(key, value)]
-        if len(arrays) > 1:  # three components are a vector when something else can be the sweep
-            arrays = [key for key in arrays if len(parameters[key]) != 3] or arrays
-        if len(arrays) != 1:
-            names = ", ".join(arrays) or "none"
+        if over is not None:
+            check_over(over, parameters)
+            if times is not None:
+                raise InputError("track: give times or over, not both")
+            if len(over) != 1:
+                names = ", ".join(over)
+                raise InputError(f"over: track needs exactly one parameter, got {names}")
+            ((name, values),) = over.items()
+        elif times is not None:
+            name, values = "time", times
+        else:
+            if len(arrays) > 1:  # three components are a vector if something else can be the sweep
+                arrays = [key for key in arrays if len(parameters[key]) != 3] or arrays
+            if len(arrays) != 1:
+                raise InputError(
+                    "track: give times, over, or exactly one parameter as an array; "
+                    f"arrays found: {', '.join(arrays) or 'none'}"
+                )
+            (name,) = arrays
+            values = parameters.pop(name)
+        argument = "times" if name == "time" else name
+        at = axis_values(argument, values)
+        steps = np.diff(at)
+        if not (np.all(steps > 0.0) or np.all(steps < 0.0)):
             raise InputError(
-                "track: give times, over, or exactly one parameter as an array; "
-                f"arrays found: {names}"
+                f"{argument}: values must increase (or decrease) strictly, so that modes can be "
+                "followed"
             )
-        name = arrays[0]
-        constant = {key: value for key, value in parameters.items() if key != name}
-        return cls(model, name, _values(name, parameters[name]), constant, about)._accepted()
+        if axis is None:
+            sweep = cls(model, name, at, parameters)
+        else:
+            spins = dict.fromkeys(at.tolist(), np.nan)
+            sweep = cls(model, name, at, parameters, unit_axis(axis), spins)
+        sweep._check()
+        return sweep
 
-    def _accepted(self) -> Sweep:
-        """Itself, when the model's freeze takes what is swept and what is constant."""
+    def _check(self) -> None:
+        """Raises InputError unless the model's freeze takes what is swept and what is constant."""
         try:
             signature = inspect.signature(self.model.freeze)
         except ValueError:  # a compiled callable does not say what it takes
-            return self
-        swept = {} if self.name == "time" else {self.name: self.at[0]}
+            return
         first = next(iter(signature.parameters), "")
         if self.name == "time" and first in SPEEDS:
             raise InputError(
                 f"times: this model's freeze takes {first}, not a time; sweep {first}, or give it "
                 "a motion"
             )
+        positional, named = self._arguments(float(self.at[0]))
         try:
-            signature.bind(*(() if swept else (self.at[0],)), **swept, **self.constant)
+            signature.bind(*positional, **named)
         except TypeError as fault:
             raise InputError(f"model: freeze cannot be called so: {fault}") from None
-        return self
+
+    def _arguments(self, value: float) -> tuple[list[float], dict[str, Any]]:
+        """Of `freeze` at a value, by position and by name."""
+        if self.name == "time":
+            return [value], dict(self.constant)
+        return [], {self.name: value, **self.constant}
 
     def freeze(self, value: float) -> FrozenSystem:
         """The model at one value. Raises InputError when that is not a frozen system, or one of
         another size than before.
         """
-        if self.name == "time":
-            system = self.model.freeze(value, **self.constant)
-        else:
-            system = self.model.freeze(**{self.name: value}, **self.constant)
+        positional, named = self._arguments(value)
+        system = self.model.freeze(*positional, **named)
         if not isinstance(system, FrozenSystem):
             raise InputError(
                 f"model: freeze at {self.place(value)} returned {type(system).__name__}, "
@@ -111,9 +131,8 @@ class Sweep:
                 f"model: has {system.n} degrees of freedom at {self.place(value)}, "
                 f"{self._sizes[0]} elsewhere"
             )
-        n = self._number(value)
-        if n is not None:
-            self._spins[n] = self._spin(value, system)
+        if value in self._spins:
+            self._spins[value] = self._spin(value, system)
         return system
 
     @property
@@ -126,20 +145,13 @@ class Sweep:
         """Their distance."""
         return abs(float(self.at[-1] - self.at[0]))
 
-    def _number(self, value: float) -> int | None:
-        """The number of a swept value, None for a value between them."""
-        at, wanted = (self.at, value) if self.at[0] <= self.at[-1] else (-self.at, -value)
-        n = int(np.searchsorted(at, wanted))
-        return n if n < len(at) and at[n] == wanted else None
-
     def place(self, value: float) -> str:
         """A value by name, for messages."""
         return f"{self.name} = {value:.6g}"
 
     def spin(self, value: float) -> float:
-        """Angular velocity about the axis at a swept value that was frozen, NaN if not known."""
-        n = self._number(value)
-        return np.nan if n is None else float(self._spins[n])
+        """Angular velocity about the axis at a value that was frozen, NaN if not known."""
+        return self._spins.get(value, np.nan)
 
     @staticmethod
     def sense(spins: Array) -> Array:
@@ -167,23 +179,41 @@ class Sweep:
         return float(omega @ self.axis) if self.axis is not None and omega.size == 3 else np.nan
 
 
-def _only(
-    over: Mapping[str, ArrayLike], times: ArrayLike | None, parameters: Mapping[str, Any]
-) -> tuple[str, ArrayLike]:
-    """The one parameter of an explicit sweep. Raises InputError."""
-    check_over(over, parameters)
-    if times is not None:
-        raise InputError("track: give times or over, not both")
-    if len(over) != 1:
-        raise InputError(f"over: track needs exactly one parameter, got {', '.join(over)}")
-    return next(iter(over.items()))
+def is_swept(name: str, value: Any) -> bool:
+    """Whether a keyword is an array of numbers, and no vector by its name."""
+    array = np.asarray(value)
+    return name not in VECTORS and array.ndim == 1 and array.dtype.kind in "fiu"
 
 
-def _values(name: str, values: ArrayLike) -> Array:
-    at = axis_values(name, values)
-    steps = np.diff(at)
-    if not (np.all(steps > 0.0) or np.all(steps < 0.0)):
+def axis_values(name: str, value: Any) -> Array:
+    """The values (T,) of a swept parameter. Raises InputError."""
+    array = np.asarray(value)
+    numbers = array.ndim == 1 and array.size > 0 and array.dtype.kind in "fiu"
+    if not (numbers and np.all(np.isfinite(array))):
         raise InputError(
-            f"{name}: values must increase (or decrease) strictly, so that modes can be followed"
+            f"{name}: expected finite numbers, a one-dimensional array, got {shown(value)}"
         )
-    return at
+    return array.astype(float)
+
+
+def check_over(over: Any, parameters: Mapping[str, Any]) -> None:
+    """Check that `over` alone says what is swept, and that `parameters` are constants.
+
+    A keyword of three numbers is a constant vector. Raises InputError when `over` is not a
+    mapping from names to values, or when a parameter is swept by its keyword too.
+    """
+    if not isinstance(over, Mapping) or not over:
+        raise InputError(f'over: expected a mapping such as {{"omega": speeds}}, got {over!r}')
+    vectors = [name for name in over if name in VECTORS]
+    if vectors:
+        raise InputError(f"over: {vectors[0]} is one vector and cannot be swept")
+    twice = [
+        name
+        for name, value in parameters.items()
+        if name in over or (is_swept(name, value) and len(value) != 3)
+    ]
+    if twice:
+        raise InputError(
+            "over: give the swept values in over or as keyword arrays, not both; "
+            f"keyword arrays found: {', '.join(twice)}"
+        )

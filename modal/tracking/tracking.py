@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,8 +17,6 @@ from assembly.errors import (
     ConvergenceError,
     FrozenMotionError,
     InputError,
-    SingularPositionError,
-    SingularSystemError,
     StorageError,
 )
 from assembly.magnitudes import check_count
@@ -27,32 +24,20 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from, provenance
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
-from modal.reduction.link_space import linked
-from modal.tracking.dataset import BEYOND, tracks_dataset
+from modal.tracking.dataset import tracks_dataset, unstable_not_followed, variables
+from modal.tracking.events import BEYOND
 from modal.tracking.following import Rules
-from modal.tracking.link_source import LinkSource
-from modal.tracking.not_followed import unstable_not_followed
 from modal.tracking.run import Run
-from modal.tracking.smooth_source import SmoothSource, smooth_source
 from modal.tracking.snapshot import ModesLike
-from modal.tracking.source import BasisError, Source
-from modal.tracking.sources import (
-    WORTH_A_BASIS,
-    FullSource,
-    ReducedSource,
-    Solver,
-    reducible,
-)
-from modal.tracking.stencil import Neighbourhood
+from modal.tracking.sources import Solver, Source
+from modal.tracking.space_sources import solver_name, source_of
 from modal.tracking.store import TrackStore, run_settings
 from modal.tracking.sweep import Sweep
-from modal.tracking.tracks import Recorder
-from modal.tracking.variables import variables
+from modal.tracking.tracks import Recorder, default_guard
 from modal.tracking.whirl import Whirl
 from modal.transient.along import Along
 
 SMALL = 16  # DOFs up to which LAPACK finds all modes of a value, and all of them guard the window
-BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
 
 
 class TrackingInterrupted(KeyboardInterrupt):
@@ -188,7 +173,7 @@ def track(
     """
     check_count(k, "k")
     every = guard is None
-    guard = 2 + k // 4 if guard is None else guard
+    guard = default_guard(k) if guard is None else guard
     _check(guard, checks, tolerance, interval_change, rules)
     rules = rules or Rules()
     if along is not None:
@@ -204,7 +189,7 @@ def track(
     whirl = None if axis is None else Whirl(axis)
     held = None
     if store is not None:
-        named = backend if solver is None else _solver_name(solver)
+        named = backend if solver is None else solver_name(solver)
         guards = -1 if every else int(guard)
         settings = run_settings(sweep, int(k), guards, named, tolerance, speed, rules)
         held = TrackStore(Path(store), settings)
@@ -214,13 +199,19 @@ def track(
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
         verified = (int(checks), int(k))
-        return _source(
-            sweep, count, backend, solver, tolerance, whirl, speed, verified, stored,
-            SMALL if every else 0,
-        )  # fmt: skip
+        small = SMALL if every else 0
 
-    def record(source: Source) -> Recorder:
-        return Recorder(int(k), source.snapshot, rules, speed, sweep.span, source.carried)
+        def full(system: FrozenSystem, wanted: int) -> ModesLike:
+            chosen = cast(Backend, "slepc" if backend == "auto" else backend)
+            most = system.n if system.n <= small else 0
+            return solve_instant(system, max(wanted, most), backend=chosen)
+
+        return source_of(
+            sweep, count, backend, solver, tolerance, whirl, speed, verified, stored, small, full
+        )
+
+    def record(source: Source | None) -> Recorder:
+        return Recorder(int(k), source, rules, speed, at)
 
     run = Run(sweep, make, record, held)
 
@@ -254,40 +245,29 @@ def track(
         return tracks_dataset(name, at[: recorder.count], values, attributes)
 
     try:
-        try:
-            run.begin(backend, resume)
-        except KeyboardInterrupt:
-            raise TrackingInterrupted("stopped before the first instant", None) from None
+        run.begin(backend, resume)
         try:
             run.follow(backend, progress)
-        except KeyboardInterrupt:
-            run.keep()
-            raise TrackingInterrupted(
-                f"stopped after {run.recorder.count} of {len(at)} instants", finished()
-            ) from None
         except Exception as fault:
             # Any exception of the model ends the run; the error carries the finished instants.
-            count = run.recorder.count
-            arithmetic = isinstance(fault, FrozenMotionError) and isinstance(fault, ArithmeticError)
+            count, ours = run.recorder.count, isinstance(fault, FrozenMotionError)
+            arithmetic = ours and isinstance(fault, ArithmeticError)
             if isinstance(fault, StorageError) or not (count or arithmetic):
                 raise
             run.keep()
-            what = (
-                str(fault)
-                if isinstance(fault, FrozenMotionError)
-                else f"{type(fault).__name__}: {fault}"
-            )
+            what = str(fault) if ours else f"{type(fault).__name__}: {fault}"
             where = sweep.place(float(at[count]))
             raise ConvergenceError(f"{where}: {what}", partial=finished()) from fault
+    except KeyboardInterrupt:
+        run.keep()
+        count = run.recorder.count
+        what = f"after {count} of {len(at)} instants" if count else "before the first instant"
+        raise TrackingInterrupted(f"stopped {what}", finished()) from None
     finally:
         run.close()
     done = finished()
     assert done is not None
     return done
-
-
-def _solver_name(solver: Solver) -> str:
-    return str(getattr(solver, "__name__", type(solver).__name__))
 
 
 def _check(guard: Any, checks: Any, tolerance: Any, interval_change: Any, rules: Any) -> None:
@@ -309,79 +289,3 @@ def _rate(rate: float | None, name: str, parameters: Mapping[str, Any]) -> float
     if rate is not None and not np.isfinite(rate):
         raise InputError(f"rate: expected a finite number of units per second, got {rate!r}")
     return float(rate) if rate else None
-
-
-def _source(
-    sweep: Sweep,
-    count: int,
-    backend: str,
-    solver: Solver | None,
-    tolerance: float,
-    whirl: Whirl | None,
-    rate: float | None,
-    checks: tuple[int, int],
-    stored: TrackStore | None,
-    small: int,
-) -> Source:
-    """The source of modes that `backend` and `solver` select, or that of a stored run.
-
-    checks: number of values at which a basis is verified, and number of modes. small: DOFs up to
-    which all modes of a value are taken.
-    """
-    freeze, at = sweep.freeze, sweep.at
-    around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
-    kind = None if stored is None else stored.open()
-    kept = None if stored is None else stored.reopen
-    if solver is not None:
-        return FullSource(freeze, at, count, solver, _solver_name(solver), whirl, around, kept)
-    if backend not in BACKENDS:
-        raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
-    asked = backend == "reduced"
-    worth = asked or (backend == "auto" and len(at) >= WORTH_A_BASIS)
-    first = freeze(float(at[0])) if worth else None
-
-    def possible(source: type[Source]) -> bool:
-        return worth if stored is None else kind == source.kind
-
-    machine = None if first is None else linked(first)
-    on_time = sweep.name == "time" and whirl is None
-    make: Callable[[], Source | None] = _none
-    common: Any = (at, count, tolerance, around, *checks, kept)
-    if machine is not None and possible(LinkSource) and on_time:
-        make = partial(LinkSource, machine, freeze, sweep.name, whirl, *common)
-    elif (
-        first is not None
-        and possible(ReducedSource)
-        and (asked or first.n > small)
-        and reducible(freeze, at, first)
-    ):
-        make = partial(ReducedSource, freeze, sweep.name, whirl, *common)
-    elif asked and stored is None:
-        raise InputError(
-            "backend: a reduced basis needs instants that share their operators and no free "
-            "mobility; choose another backend"
-        )
-    elif first is not None and possible(SmoothSource) and backend == "auto" and on_time:
-        make = partial(smooth_source, sweep, first, *common)
-    try:
-        reduced = make()
-    except (BasisError, ConvergenceError, SingularSystemError, SingularPositionError):
-        if asked or stored is not None:
-            raise
-        reduced = None
-    if reduced is not None:
-        return reduced
-    if stored is not None and kind != FullSource.kind:
-        raise stored.other_model()
-    chosen = "slepc" if backend == "auto" else backend
-
-    def full(system: FrozenSystem, wanted: int) -> ModesLike:
-        every = system.n if system.n <= small else 0
-        return solve_instant(system, max(wanted, every), backend=cast(Backend, chosen))
-
-    return FullSource(freeze, at, count, full, chosen, whirl, around, kept)
-
-
-def _none() -> Source | None:
-    """No source but full solves."""
-    return None

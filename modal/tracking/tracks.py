@@ -1,36 +1,40 @@
 """The record of a tracking run: which mode of each instant is on which track.
 
 Only numbers are stored of past instants (modal/tracking/rows.py). Vectors are stored of the last
-two instants and of modes that left the window.
+instant and of modes that left the window.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from modal.data.growth import grows
-from modal.tracking.events import Meeting
+from modal.tracking.encounters import Encounter
 from modal.tracking.following import Follower, Rules, Step
-from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Overlap, align, clusters
 from modal.tracking.rows import Rows
 from modal.tracking.snapshot import Snapshot
-from modal.types import Index, Mask
+from modal.tracking.sources import Source
+from modal.types import Array, Index, Mask
+
+
+def default_guard(k: int) -> int:
+    """Number of further modes that are solved for k that are followed."""
+    return 2 + k // 4
 
 
 @dataclass(frozen=True)
 class State:
     """The state of a run after `count` instants.
 
-    recent: the last two snapshots. ended: the last shape of each track that left the window.
+    last: the snapshot of the last one. ended: the last shape of each track that left the window.
     visible (R,): tracks that are reported. extra: extra instants. meetings: how many are settled.
     """
 
     count: int = 0
-    recent: tuple[Snapshot, ...] = ()
+    last: Snapshot | None = None
     ended: Mapping[int, Snapshot] = field(default_factory=dict)
     visible: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
     extra: int = 0
@@ -41,28 +45,21 @@ class Recorder:
     """Takes the snapshots of successive instants and follows every mode of the window.
 
     k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
-    them, or grew. solve(s): the modes at an extra instant. rate: speed of the parameter, 1 for
-    time, None for a parameter that is steady at each value. span: length of the sweep.
-    carry(snapshot): the same modes in the coordinates of the latest snapshots.
+    them, or grew. source: of the modes at extra instants. rate: speed of the parameter, 1 for time,
+    None for a parameter that is steady at each value. at: values of the sweep.
 
     `state` is replaced in one assignment, after all of an instant is written: an interruption at
     any moment leaves the record of whole instants.
     """
 
     def __init__(
-        self,
-        k: int,
-        solve: Callable[[float], Snapshot],
-        rules: Rules,
-        rate: float | None,
-        span: float,
-        carry: Callable[[Snapshot], Snapshot] | None = None,
+        self, k: int, source: Source | None, rules: Rules, rate: float | None, at: Array
     ) -> None:
-        self.k, self.rules, self.rate = k, rules, rate
-        self.rows, self.state = Rows(rate is not None), State()
-        self._meetings: list[Meeting] = []
-        self._solve, self._carry = solve, carry
-        self._follower = Follower(self._extra, rules, span)
+        self.k, self.rules, self.rate, self.at = k, rules, rate, at
+        self.rows, self.state = Rows(len(at), rate is not None), State()
+        self._meetings: list[Encounter] = []
+        self._source = source
+        self._follower = Follower(self._extra, rules, abs(float(at[-1] - at[0])))
         self._extras = 0
 
     @property
@@ -71,30 +68,30 @@ class Recorder:
         return self.state.count
 
     @property
-    def meetings(self) -> list[Meeting]:
+    def meetings(self) -> list[Encounter]:
         """The events between instants."""
         return self._meetings[: self.state.meetings]
 
-    def restore(self, state: State, meetings: list[Meeting]) -> None:
+    def restore(self, state: State, meetings: list[Encounter]) -> None:
         """Continue from a state; the rows are already restored."""
         self.state, self._meetings = state, meetings
 
     def add(self, snapshot: Snapshot, spin: float = np.nan) -> None:
         """Record the next instant. spin: of the rotation there, rad/s."""
-        if not self.count:
+        self.state = self.brought(len(snapshot.right))
+        a = self.state.last
+        if a is None:
             self.rows.put(0, snapshot, spin, np.arange(snapshot.size))
-            self.state = State(1, (snapshot,), {}, self._reported(snapshot))
+            self.state = State(1, snapshot, {}, self._reported(snapshot))
             return
-        self.bring(len(snapshot.right))
         del self._meetings[self.state.meetings :]
         self._extras = self.state.extra
-        a = self.state.recent[-1]
         if self.count == 1 and clusters(a.eigenvalues):
             # The first instant: the next one determines the basis of its clusters.
             a = align(a, snapshot)
-            self.rows.put(0, a, float(self.rows.single("spin", 1)[0]), np.arange(a.size))
-            self.state = replace(self.state, recent=(a,))
-        index = self.rows.index(self.count - 1, len(self.state.visible))
+            self.rows.put(0, a, float(self.rows.spins(1)[0]), np.arange(a.size))
+            self.state = replace(self.state, last=a)
+        index = self.rows.index(self.count - 1, slice(len(self.state.visible)))
         present = np.flatnonzero(index >= 0)
         track = np.full(a.size, -1)
         track[index[present]] = present
@@ -104,36 +101,32 @@ class Recorder:
         onward, reported = step.match.target, self._reported(step.b)
         # Of the guard: what happens to those that come in, or grow for a while, is reported too; a
         # growing mode that is new may be one of the two real ones that any mode became.
-        born = np.setdiff1d(np.flatnonzero(self._growing(step.b)), onward).size > 0
-        entering = (onward >= 0) & reported[onward] | may_grow(a, step.b, step.match) | born
+        born = np.setdiff1d(np.flatnonzero(step.b.growing), onward).size > 0
+        entering = (onward >= 0) & reported[onward] | step.may_grow | born
         entering &= (track >= 0) & ~watched
         if entering.any():
             step = self._follower.follow(a, snapshot, watched | entering)
         self._extend(a, step, spin, index, track)
 
-    def bring(self, size: int) -> None:
-        """Transform the stored vectors into the coordinates of a basis of `size` vectors."""
-        state = self.state
-        if self._carry is not None and state.count and len(state.recent[-1].right) != size:
-            recent = tuple(self._carry(s) for s in state.recent)
-            ended = {row: self._carry(s) for row, s in state.ended.items()}
-            self.state = replace(state, recent=recent, ended=ended)
+    def brought(self, size: int) -> State:
+        """The state with its vectors in the coordinates of a basis of `size` vectors."""
+        state, source = self.state, self._source
+        if source is None or state.last is None or len(state.last.right) == size:
+            return state
+        ended = {row: source.carried(s) for row, s in state.ended.items()}
+        return replace(state, last=source.carried(state.last), ended=ended)
 
     def _reported(self, snapshot: Snapshot) -> Mask:
         """The k lowest elastic modes, those below them that are none, and modes that grow, (K,)."""
         elastic = snapshot.kind == "elastic"
         number = np.cumsum(elastic)
         lowest = (number <= self.k) & ((number < self.k) | elastic)
-        return np.asarray(lowest | self._growing(snapshot))
-
-    @staticmethod
-    def _growing(snapshot: Snapshot) -> Mask:
-        """The modes that grow, but for what the frame prescribes, (K,)."""
-        return np.asarray((snapshot.kind != "prescribed") & grows(*snapshot.steady))
+        return np.asarray(lowest | snapshot.growing)
 
     def _extra(self, at: float) -> Snapshot:
+        assert self._source is not None
         self._extras += 1
-        return self._solve(at)
+        return self._source.snapshot(at)
 
     def _extend(self, a: Snapshot, step: Step, spin: float, index: Index, track: Index) -> None:
         b, match, state = step.b, step.match, self.state
@@ -155,13 +148,13 @@ class Recorder:
             if e.newborn >= 0:
                 second = int(row_of[e.newborn])
             if first >= 0 and (second >= 0 or e.second < 0):
-                self._meetings.append(Meeting(n, first, second, e.at, e.gap, e.kind))
+                self._meetings.append(replace(e, first=first, second=second, newborn=-1, index=n))
         self.rows.put(n, b, spin, there, match)
         visible = np.concatenate([state.visible, np.zeros(len(new), dtype=bool)])
         visible |= (there >= 0) & self._reported(b)[there]
         grown = [m.first for m in self._meetings[state.meetings :] if "onset" in m.kind]
         visible[grown] = True
-        self.state = State(n + 1, (a, b), ended, visible, self._extras, len(self._meetings))
+        self.state = State(n + 1, b, ended, visible, self._extras, len(self._meetings))
 
     def _returned(
         self, b: Snapshot, ended: dict[int, Snapshot], onward: Index, new: Index

@@ -42,7 +42,7 @@ from scipy.optimize import linear_sum_assignment
 
 from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
-from modal.tracking.pencils import Triple, pairing, product, quadratic, solved, transposed
+from modal.tracking.pencils import Triple, pairing, product, quadratic, transposed
 from modal.types import Array, Complex, Index, Mask
 
 # Relative distance up to which eigenvalues are one cluster.
@@ -57,25 +57,35 @@ SMALL = 0.01
 
 
 @dataclass(frozen=True)
+class Form:
+    """A Hermitian form F of K vectors x: x_iᴴF′x_j and x_iᴴF x̄_j, (K, K) each."""
+
+    rate: Complex
+    mirrored: Complex
+
+    def turned(self, turn: Complex) -> Form:
+        """Of the vectors x @ turn."""
+        row = turn.conj().T
+        return Form(row @ self.rate @ turn, row @ self.mirrored @ turn.conj())
+
+
+@dataclass(frozen=True)
 class Variation:
     """Change of K modes per unit of the swept value.
 
     change (2, K, K): y_jᴴ(A′ − λ_iB′)x_i at [0, j, i], with the conjugate of y_j at [1, j, i].
-    curvature (K,): d²λ/ds² along a motion, zero over a steady parameter.
-    energy, mass (K, K): x_iᴴE′x_j and q_iᴴM′q_j. energy_twin, mass_twin (K, K): x_iᴴE x̄_j and
-    q_iᴴM q̄_j. steady (K,): λ without the terms that only move energy to and fro, rad/s;
-    steady_slope (K,) its derivative; doubt (K,): difference to a stencil of lower order, rad/s.
+    curvature (K,): d²λ/ds² along a motion, zero over a steady parameter. energy, mass: forms of x
+    and of q. steady (K,): λ without the terms that only exchange energy, rad/s; steady_slope (K,)
+    its derivative; stencil_error (K,): difference to a stencil of lower order, rad/s.
     """
 
     change: Complex
     curvature: Complex
-    energy: Complex
-    mass: Complex
-    energy_twin: Complex
-    mass_twin: Complex
+    energy: Form
+    mass: Form
     steady: Complex
     steady_slope: Complex
-    doubt: Array
+    stencil_error: Array
 
     @property
     def slope(self) -> Complex:
@@ -84,40 +94,38 @@ class Variation:
 
     def take(self, only: slice) -> Variation:
         """Of some of the modes."""
-        parts = {
-            name: getattr(self, name)[..., only, only]
-            for name in ("change", "energy", "mass", "energy_twin", "mass_twin")
-        }
-        names = ("curvature", "steady", "steady_slope", "doubt")
+        energy, mass = (
+            Form(form.rate[only, only], form.mirrored[only, only])
+            for form in (self.energy, self.mass)
+        )
+        names = ("curvature", "steady", "steady_slope", "stencil_error")
         single = {name: getattr(self, name)[only] for name in names}
-        return Variation(**parts, **single)
+        return Variation(self.change[:, only, only], energy=energy, mass=mass, **single)
 
     def turned(self, turn: Complex, back: Complex) -> Variation:
         """In the basis right @ turn, left @ back of the same modes (modal.matching.align)."""
-        row = turn.conj().T
-        change = np.stack([back.conj().T @ self.change[0] @ turn, back.T @ self.change[1] @ turn])
-        return replace(
-            self,
-            change=change,
-            energy=row @ self.energy @ turn,
-            mass=row @ self.mass @ turn,
-            energy_twin=row @ self.energy_twin @ turn.conj(),
-            mass_twin=row @ self.mass_twin @ turn.conj(),
-        )
+        rows = np.stack([back.conj().T, back.T])
+        energy, mass = self.energy.turned(turn), self.mass.turned(turn)
+        return replace(self, change=rows @ self.change @ turn, energy=energy, mass=mass)
 
 
-def window_space(right: Complex, left: Complex) -> Array:
-    """Real orthonormal basis V (n, m) of the right and left vectors; the identity where n is
-    small.
+def window_space(right: Complex, left: Complex, least: float = INDEPENDENT) -> Array:
+    """Real orthonormal basis V (n, m) of the right and left vectors; the identity where n is small.
+
+    least: relative singular value below which a direction is left out.
     """
     n, K = right.shape
     if n <= 4 * K:
         return np.eye(n)
-    columns = np.hstack([right.real, right.imag, left.real, left.imag])
-    size = np.linalg.norm(columns, axis=0)
-    Q, R, _ = la.qr(columns / np.where(size > 0.0, size, 1.0), mode="economic", pivoting=True)
+    vectors = np.hstack([right, left])
+    square = (vectors * vectors).sum(axis=0)
+    phase = np.sqrt(np.where(square == 0.0, 1.0, square))  # the real part becomes the largest
+    vectors = vectors * (np.abs(phase) / phase)
+    size = np.linalg.norm(vectors, axis=0)
+    vectors = vectors / np.where(size > 0.0, size, 1.0)
+    Q, R, _ = la.qr(np.hstack([vectors.real, vectors.imag]), mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    return np.asarray(Q[:, diagonal > INDEPENDENT * diagonal[0]])
+    return np.asarray(Q[:, diagonal > least * diagonal[0]])
 
 
 def projected(system: FrozenSystem, V: Array) -> Array:
@@ -148,22 +156,22 @@ def variations(
         images = quadratic((M1, C1, K1), lam, Q)
         change = -np.stack([_adjoint(U) @ images, U.swapaxes(1, 2) @ images], axis=1)
     S, S1, row = 0.5 * (K + transposed(K)), 0.5 * (K1 + transposed(K1)), _adjoint(Q)
-    mass, mass_twin = row @ product(M1, Q), row @ product(M, Q.conj())
+    mass, mirrored = row @ product(M1, Q), row @ product(M, Q.conj())
     own, onward = lam.conj()[:, :, None], lam[:, None, :]
     energy = own * onward * mass + row @ product(S1, Q)
-    energy_twin = own * onward.conj() * mass_twin + row @ product(S, Q.conj())
+    energy_mirrored = own * onward.conj() * mirrored + row @ product(S, Q.conj())
     steady, slope = lam.copy(), np.diagonal(change[:, 0], axis1=1, axis2=2).copy()
-    doubt, curvature = np.zeros(lam.shape), np.zeros_like(lam)
+    error, curvature = np.zeros(lam.shape), np.zeros_like(lam)
     if rate is not None:
         curvature = _curvature(at, change, lam, Q, U)
         moving = _breathing(at.value[1], at.value[2], at.value)
         if moving.any():
             n = np.flatnonzero(moving.any(axis=0))
-            steady[n], slope[n], doubt[n] = _steady(at, n, rate * moving[:, n], lam, Q, U)
+            steady[n], slope[n], error[n] = _steady(at, n, rate * moving[:, n], lam, Q, U)
     return [
         Variation(
-            change[p], curvature[p], energy[p], mass[p], energy_twin[p], mass_twin[p], steady[p],
-            slope[p], doubt[p],
+            change[p], curvature[p], Form(energy[p], energy_mirrored[p]),
+            Form(mass[p], mirrored[p]), steady[p], slope[p], error[p],
         )
         for p in range(len(lam))
     ]  # fmt: skip
@@ -203,7 +211,7 @@ def _steady(
     at: Derivatives, n: Index, rates: Array, lam: Complex, Q: Complex, U: Complex
 ) -> tuple[Complex, Complex, Array]:
     """The eigenvalues of the instants n without the terms that move energy to and fro, their
-    slopes, and the doubt.
+    slopes, and the error of the stencil.
 
     rates (2, N): of the swept value, for the term in C and that in K.
     """
@@ -217,18 +225,16 @@ def _steady(
     found, X, Y = _undamped(M, C0, K0, Q), Q.copy(), Q.copy()
     calm = _conservative(C0, K0, (M, C, K))
     calm &= (np.abs(found - lam) <= SMALL * np.abs(lam)).all(axis=1)
-    rest = np.flatnonzero(~calm)
-    if rest.size:
-        matrices = (M[rest], C0[rest], K0[rest])
-        found[rest], X[rest], Y[rest] = _matched(matrices, C[rest], lam[rest], Q[rest], U[rest])
+    for p in np.flatnonzero(~calm):
+        found[p], X[p], Y[p] = _matched((M[p], C0[p], K0[p]), C[p], lam[p], Q[p], U[p])
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = -(Y.conj() * quadratic((M1, C01, K01), found, X)).sum(axis=1)
         slope = slope / pairing(M, C0, found, Y, X)
         slope[calm] = 1j * slope[calm].imag
         dM, dC = a * (M1 - other_M), b * _skew(C1 - other_C)
         change = product(dM, Q) * lam[:, None, :] + product(dC, Q)
-        doubt = np.abs((U.conj() * change).sum(axis=1))
-    return found, slope, doubt
+        error = np.abs((U.conj() * change).sum(axis=1))
+    return found, slope, error
 
 
 def _conservative(C0: Array, K0: Array, whole: Triple) -> Mask:
@@ -255,65 +261,31 @@ def _skew(A: Array) -> Array:
 
 
 def _matched(
-    near: Triple, own: Array, lam: Complex, Q: Complex, U: Complex
+    near: tuple[Array, Array, Array], own: Array, lam: Complex, Q: Complex, U: Complex
 ) -> tuple[Complex, Complex, Complex]:
-    """The eigenpairs of the matrices `near` that the modes λ, Q, U of those with C = own become.
+    """The eigenpairs of the matrices `near` of an instant that the modes λ, Q, U of those with
+    C = own become.
 
     They are those on the main directions W of the modes: an error of relative size e in the vectors
     costs e² in an eigenvalue.
     """
+    W = window_space(Q, U, MAIN)
+    M, C, K = (W.T @ A @ W for A in near)
+    m = len(M)
+    A = np.block([[np.zeros((m, m)), np.eye(m)], [-np.linalg.solve(M, np.hstack([K, C]))]])
+    values, left, right = la.eig(A, left=True, right=True, check_finite=False)
+    X: Complex = W @ right[:m]
+    Y = np.asarray(W @ np.linalg.solve(M.T, left[m:]), dtype=complex)
+    UH, YH, sums = U.conj().T, Y.conj().T, lam[:, None] + values
     M, C, _ = near
-    W = _main_directions(Q, U)
-    values, X, Y = _eigenpairs(*(transposed(W) @ A @ W for A in near))
-    X, Y = product(W, X), product(W, Y)
-    row, column = lam[:, :, None], values[:, None, :]
-    UH, YH = _adjoint(U), _adjoint(Y)
-    ahead = (UH @ product(M, X)) * (row + column) + UH @ product(own, X)
-    behind = (YH @ product(M, Q)) * (row + column).swapaxes(1, 2) + YH @ product(C, Q)
+    ahead = (UH @ (M @ X)) * sums + UH @ (own @ X)
+    behind = (YH @ (M @ Q)) * sums.T + YH @ (C @ Q)
     with np.errstate(divide="ignore", invalid="ignore"):
-        back = behind / pairing(M, C, values, Y, X)[:, :, None]
-        share = np.abs(ahead * back.swapaxes(1, 2))
-        distance = np.abs(row - column) / np.maximum(np.abs(row), np.abs(column))
+        scale = (Y.conj() * (2.0 * values * (M @ X) + C @ X)).sum(axis=0)
+        share = np.abs(ahead * (behind / scale[:, None]).T)
+        size = np.maximum.outer(np.abs(lam), np.abs(values))
+        distance = np.abs(lam[:, None] - values) / size
         cost = np.where(np.isfinite(share), -np.minimum(share, 1.0), 0.0) + distance
-    cost = np.where(column.imag < 0.0, 10.0, np.nan_to_num(cost, nan=0.0, posinf=2.0))
-    chosen = np.stack([linear_sum_assignment(each)[1] for each in cost])
-    index = chosen[:, None, :]
-    return (
-        np.take_along_axis(values, chosen, 1),
-        np.take_along_axis(X, index, 2),
-        np.take_along_axis(Y, index, 2),
-    )
-
-
-def _main_directions(Q: Complex, U: Complex) -> Array:
-    """Real orthonormal bases (P, m, r) of right and left vectors (P, m, K), without directions of
-    relative size below MAIN at every instant."""
-    columns = []
-    for X in (Q, U):
-        square = (X * X).sum(axis=1, keepdims=True)
-        phase = np.sqrt(np.where(square == 0.0, 1.0, square))
-        unit = X * (np.abs(phase) / phase) / np.linalg.norm(X, axis=1, keepdims=True)
-        columns += [unit.real, unit.imag]
-    found = [
-        la.qr(each, mode="economic", pivoting=True, check_finite=False)[:2]
-        for each in np.concatenate(columns, axis=2)
-    ]
-    diagonals = np.abs([np.diag(R) for _, R in found])
-    count = int((diagonals > MAIN * diagonals[:, :1]).sum(axis=1).max())
-    return np.stack([basis[:, :count] for basis, _ in found])
-
-
-def _eigenpairs(M: Array, C: Array, K: Array) -> tuple[Complex, Complex, Complex]:
-    """The eigenpairs of each instant with Im λ ≥ 0, where these are fewer with others: values
-    (P, k), right and left vectors (P, m, k)."""
-    P, m, _ = M.shape
-    A = np.zeros((P, 2 * m, 2 * m))
-    A[:, :m, m:] = np.eye(m)
-    A[:, m:] = -np.linalg.solve(M, np.concatenate([K, C], axis=2))
-    found = [la.eig(each, left=True, right=True, check_finite=False) for each in A]
-    values, Y, X = (np.stack([each[i] for each in found]) for i in range(3))
-    count = int((values.imag >= 0.0).sum(axis=1).max())
-    upper = np.argsort(values.imag < 0.0, axis=1, kind="stable")[:, :count]
-    values = np.take_along_axis(values, upper, 1)
-    X, Y = (np.take_along_axis(each, upper[:, None], 2) for each in (X[:, :m], Y[:, m:]))
-    return values, X, solved(transposed(M), Y)
+    cost = np.where(values.imag < 0.0, 10.0, np.nan_to_num(cost, nan=0.0, posinf=2.0))
+    _, chosen = linear_sum_assignment(cost)
+    return values[chosen], X[:, chosen], Y[:, chosen]

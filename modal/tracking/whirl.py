@@ -33,7 +33,7 @@ class Whirl:
         self._turn: sp.csr_matrix | None = None
 
     def forms(self, system: FrozenSystem, shapes: Complex) -> WhirlForms | None:
-        """Of shapes (n, K) at unit mass norm; None when no places are known."""
+        """Of shapes (n, K); None when no places are known."""
         if system.dofs is None:
             return None
         turn = self._turning(system.dofs)
@@ -41,16 +41,6 @@ class Whirl:
         across = -(turn @ turned)
         inertia = (system.M @ across).conj().T
         return WhirlForms(inertia @ turned, inertia @ across)
-
-    def reduced(self, system: FrozenSystem, basis: Array) -> ReducedWhirl | None:
-        """The same for shapes basis (n, r) × coordinates, of systems with this mass."""
-        if system.dofs is None:
-            return None
-        turn = self._turning(system.dofs)
-        turned = turn @ basis
-        across = -(turn @ turned)
-        inertia = system.parts["M"] @ across
-        return ReducedWhirl(inertia.T @ turned, inertia.T @ across)
 
     def _turning(self, dofs: DofMap) -> sp.csr_matrix:
         """The sparse matrix (n, n) of e × on the displacements, zero on the rotations."""
@@ -62,14 +52,14 @@ class Whirl:
 
 @dataclass(frozen=True)
 class WhirlForms:
-    """q_⊥ᴴM(e × q) and q_⊥ᴴMq_⊥ between all shapes of an instant at unit mass norm, (K, K)."""
+    """q_⊥ᴴM(e × q) and q_⊥ᴴMq_⊥ between shapes, (K, K)."""
 
     momentum: Complex
     across: Complex
 
     @property
     def number(self) -> Array:
-        """w of each shape, (K,), NaN for a motion along the axis."""
+        """w of each shape at unit mass norm, (K,), NaN for a motion along the axis."""
         momentum, size = np.diag(self.momentum).imag, np.diag(self.across).real
         enough = size > PLANAR
         return np.where(enough, np.clip(momentum / np.where(enough, size, 1.0), -1.0, 1.0), np.nan)
@@ -81,19 +71,6 @@ class WhirlForms:
     def take(self, index: slice) -> WhirlForms:
         """Of some of the shapes."""
         return WhirlForms(self.momentum[index, index], self.across[index, index])
-
-
-@dataclass(frozen=True)
-class ReducedWhirl:
-    """The same forms of the vectors of a basis, (r, r)."""
-
-    momentum: Array
-    across: Array
-
-    def forms(self, coordinates: Complex) -> WhirlForms:
-        """Of shapes given by their coordinates (r, K), at unit mass norm."""
-        left = coordinates.conj().T
-        return WhirlForms(left @ self.momentum @ coordinates, left @ self.across @ coordinates)
 
 
 def _same(dofs: DofMap, known: DofMap | None) -> bool:

@@ -15,8 +15,8 @@ from assembly.system.frozen import FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from modal.data.datasets import described, made_from
 from modal.data.variables import TRANSIENT
-from modal.reduction.motion_on_basis import may_be_reduced, motion_on_basis
-from modal.reduction.reduced_motion import TRAINING, ReducedMotion
+from modal.reduction.motion import ReducedMotion, may_be_reduced, motion_on_basis
+from modal.reduction.space import SAMPLE
 from modal.transient.equations import freezer
 from modal.transient.initial import initial_state
 from modal.transient.loads import (
@@ -233,7 +233,7 @@ def _directions(loads: tuple[Load, ...], freeze: Freeze, span: tuple[float, floa
         if isinstance(load, (Harmonic, Impulse, Tabulated)):
             columns.append(direction(load.at, freeze(span[0])))
         else:
-            for t in np.linspace(*span, TRAINING).tolist():
+            for t in np.linspace(*span, SAMPLE).tolist():
                 columns.append(load.force(t, freeze(t)))
     forces = np.stack([f / np.linalg.norm(f) for f in columns if np.any(f)] or columns, axis=1)
     _, R, order = la.qr(forces, mode="economic", pivoting=True)

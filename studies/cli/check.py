@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import modal
 from assembly.errors import ModelFileError
 from modal.checks.balance import energy_balance
-from modal.checks.crosscheck_report import rates_table
+from modal.checks.diagnosis import rates_table
 from modal.data.progress import hidden, phase
 from studies.cli.check_verdict import floquet_lines, verdict_lines
 from studies.model_files.loading import load_model

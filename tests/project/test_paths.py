@@ -16,10 +16,10 @@ import draw_paths
 LONGEST = {
     "solve": (9, 2),
     "stability": (5, 2),
-    "track": (52, 4),
+    "track": (50, 4),
     "track (time)": (40, 3),
-    "stability_map": (42, 4),
-    "frequency_response": (9, 2),
+    "stability_map": (37, 4),
+    "frequency_response": (7, 2),
     "integrate": (21, 2),
     "floquet": (28, 5),
 }

@@ -24,17 +24,15 @@ from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.reactions import Instant
 from assembly.mechanisms.rigid_state import Jacobian
-from modal.periodic.decoupled_orbits import DecoupledOrbits
-from modal.periodic.orbits import Propagation
+from modal.periodic.periodic_modes import Orbits
 from tests.support.signatures import classes, hints, known, members, public, raised
 
 PUBLIC = public()
 CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
-CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Propagation, RigidMotions}
+CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Orbits, RigidMotions}
 CLASSES |= {Beyond, BodiesMotion, BodyData, BodyStatics, DeformedMotion, DeformedRows, Displaced}
 CLASSES |= {Equilibrium, FirstOrder, MovingBodies, Passage, Taylor}
-CLASSES |= {DecoupledOrbits}
 
 
 def needed(thing: Any) -> dict[str, set[type]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -47,6 +50,19 @@ def test_memory_that_runs_out_has_an_error_of_its_own() -> None:
     ):
         with pytest.raises(assembly.MemoryLimitError, match=r"out of memory: .*TiB.*; take fewer"):
             verb()
+
+
+def test_methods_of_results_explain_wrong_calls_whatever_was_used_before() -> None:
+    """The class of a body is no name that this process has used."""
+    lines = [
+        "import assembly",
+        "section = assembly.rectangle(0.05, 0.02)",
+        "beam = assembly.beam(1.0, section, assembly.steel, 2, clamped='start')",
+        "try: beam.freeze_kinematics(3)",
+        "except assembly.InputError as fault: print(fault)",
+    ]
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True)
+    assert done.stdout == "motion: expected a Kinematics, got 3\n", done.stderr
 
 
 BEAM = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 2, clamped="start")

@@ -125,9 +125,9 @@ class Interrupt:
             ["multipliers"],
         ),
         pytest.param(
-            "modal.periodic.reduced",
-            "product_modes",
-            2,
+            "modal.periodic.slow_modes",
+            "orbit_error",
+            1,
             ["P6", "stopped before the Floquet exponents were found"],
             ["multipliers"],
             marks=pytest.mark.slow,

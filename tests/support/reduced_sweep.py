@@ -11,9 +11,9 @@ from assembly.errors import AccuracyError
 from modal.reduction.affine import AffineFamily, Freeze, Point
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.body_space import BodySpace
+from modal.reduction.full_order import spot_check
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.space import spread
-from modal.reduction.spot_check import spot_check
 from modal.types import Array, Complex, Mask
 
 TRAINING = 9  # points the basis is first grown on
@@ -56,7 +56,7 @@ def sweep(
 
     freeze: point → FrozenSystem of shared operators (see modal/reduction/affine.py); points in
     sweep order. checks: points, chosen by a seeded draw, that are looked at in full order
-    (modal/reduction/spot_check.py). Raises AccuracyError when the basis cannot be made good enough,
+    (modal/reduction/full_order.py). Raises AccuracyError when the basis cannot be made good enough,
     or a check fails.
     """
     family = AffineFamily(freeze, points[0])

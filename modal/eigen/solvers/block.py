@@ -21,20 +21,16 @@ import numpy as np
 from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.dense import definite_but_for, lowest, of_unit_stiffness
+from modal.eigen.solvers.dense import definite_but_for, lowest
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness, mass_orthonormal
-from modal.eigen.tolerances import EPS, HALF, LEFT, ZERO
+from modal.eigen.tolerances import EPS, GROUP, HALF, LEFT, WEAK, ZERO
 from modal.types import Array, Complex, Mask
 
-RESIDUAL = 1e-6  # ‖Q(λ)x‖/‖Kx‖ of a finished pair
-ACCURACY = 1e-11  # and its backward error, where that is the stricter
 START = 2  # random shapes to start from, beyond the number requested
 STEPS = 3  # blocks of the Krylov space that a search starts with
 ROOM = 12  # columns for each requested mode, about
-WEAK = 1e-3  # of the largest: combinations of residuals that wait for a later round
-SLOW = 12  # rounds after which none of them waits: the largest residuals alone converge slowly
 ROUNDS = 60
 
 
@@ -57,7 +53,7 @@ class BlockSolver:
     def destroy(self) -> None:
         self.reference.destroy()
 
-    def find(self, k: int, seed: int = 0, accuracy: float = ACCURACY) -> Pairs:
+    def find(self, k: int, seed: int = 0, accuracy: float = 10.0 * ZERO) -> Pairs:
         """The k lowest modes, and one more.
 
         accuracy: backward error of a finished right vector.
@@ -104,7 +100,7 @@ class _Search:
                 continue
             if not loads.size or self.basis.complete or round_ == ROUNDS - 1:
                 break
-            loads = self._compressed(loads, WEAK if round_ < SLOW else HALF)
+            loads = self._compressed(loads)
             if self.basis.grow(loads) == 0:
                 if self.noise == ZERO:
                     break
@@ -165,18 +161,14 @@ class _Search:
 
     def _ritz(self) -> tuple[Complex, Complex, Complex]:
         M, C, K = self.basis.projected()
-        damped = not self.quadratic.reversible
-        if self.chain is None:
-            if self.exact:
-                lam, Y = of_unit_stiffness(M, C, self.count)
-                return lam, Y, Y
-            return lowest(M, C, K, self.count, damped)
-        null, zeros = self.chain.null.shape[1], self.chain.count
+        chain, damped = self.chain, not self.quadratic.reversible
+        null = 0 if chain is None else chain.null.shape[1]
         K[:null], K[:, :null] = 0.0, 0.0
         if self.exact:
             found = definite_but_for(np.eye(len(K), null), M, C, K, self.count)
             if found is not None:
                 return 1j * found[0], found[1], found[1]
+        zeros = 0 if chain is None else chain.count
         return lowest(M, C, K, self.count, damped, null, zeros)
 
     def _look(
@@ -208,18 +200,18 @@ class _Search:
         residual, whole, length = self.basis.residual(lam, Y, transposed)
         size = lengths(residual)
         weight = self.quadratic.weights(lam) * length
-        right = np.minimum(RESIDUAL * whole, self.accuracy * weight)
+        right = np.minimum(GROUP * whole, self.accuracy * weight)
         goal = np.maximum(np.where(transposed, LEFT * weight, right), self.noise * weight)
         passed = size <= goal
         if not self.exact:
             passed |= guard & (size <= WEAK * whole)
         return residual / np.tile(goal, 2), passed
 
-    def _compressed(self, loads: Array, weak: float) -> Array:
-        """The combinations of the loads larger than `weak` of the largest; the others wait."""
+    def _compressed(self, loads: Array) -> Array:
+        """The combinations of the loads that are not weak beside the largest; the others wait."""
         scaled = loads * self.scale[:, None]
         sizes, U = np.linalg.eigh(scaled.T @ scaled)
-        keep = sizes > weak**2 * sizes[-1]
+        keep = sizes > WEAK**2 * sizes[-1]
         return lift(loads, U[:, keep] / np.sqrt(sizes[keep]))
 
 

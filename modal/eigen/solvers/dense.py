@@ -40,10 +40,8 @@ def solve_dense(quadratic: Quadratic, chain: NullChain | None) -> Pairs:
     M, C, K, gamma = dimensionless(quadratic)
     d = quadratic.scaling
     if quadratic.conservative:
-        if chain is None:
-            found = definite(M, C, K)
-        else:
-            found = definite_but_for(chain.null / d[:, None], M, C, K)
+        null = np.zeros((n, 0)) if chain is None else chain.null
+        found = definite_but_for(null / d[:, None], M, C, K)
         if found is not None:
             theta, X = found
             X = d[:, None] * X
@@ -57,41 +55,33 @@ def solve_dense(quadratic: Quadratic, chain: NullChain | None) -> Pairs:
 
 
 def definite(M: Array, C: Array, K: Array, k: int | None = None) -> tuple[Array, Complex] | None:
-    """Frequencies ω > 0, ascending, and vectors of λ = iω; None unless K and M are definite.
+    """Frequencies ω > 0, ascending, and vectors of λ = iω; None unless they are definite.
+
+    M may be semidefinite to round-off where some of them are asked for.
 
     M, K (n, n) symmetric, C skew, dense. k: how many of the smallest.
     """
+    n = len(M)
     L, indefinite = la.lapack.dpotrf(K, lower=1, clean=1)
     if indefinite:
         return None
     half = la.solve_triangular(L, M, lower=True)
-    N, indefinite = la.lapack.dpotrf(la.solve_triangular(L, half.T, lower=True), lower=1, clean=1)
-    if indefinite:
+    mass = la.solve_triangular(L, half.T, lower=True)
+    N, indefinite = la.lapack.dpotrf(0.5 * (mass + mass.T), lower=1, clean=1)
+    if indefinite and k is None:
         return None
+    if indefinite:
+        squares, U = la.eigh(0.5 * (mass + mass.T))
+        if squares[0] < -ROUND_OFF * squares[-1]:
+            return None
+        N = U * np.sqrt(np.maximum(squares, 0.0))
     G = la.solve_triangular(L, la.solve_triangular(L, C, lower=True).T, lower=True).T
-    tau, Y = _largest(N, G, k or len(M))
-    return 1.0 / tau, la.solve_triangular(L, Y, lower=True, trans="T")
-
-
-def of_unit_stiffness(M: Array, C: Array, k: int) -> tuple[Complex, Complex]:
-    """The k lowest λ = iω and vectors for stiffness I, M ≥ 0 and a skew C, (m, m)."""
-    N, info = la.lapack.dpotrf(0.5 * (M + M.T), lower=1, clean=1)
-    if info != 0:  # semidefinite to round-off
-        sizes, U = la.eigh(M)
-        N = U * np.sqrt(np.maximum(sizes, 0.0))
-    tau, Y = _largest(N, C, k)
-    return 1j / tau, Y
-
-
-def _largest(N: Array, G: Array, k: int) -> tuple[Array, Complex]:
-    """The k largest 1/ω and shapes (n, k) of the skew matrix S at the head of this file."""
-    n = len(N)
     S = np.zeros((2 * n, 2 * n))
     S[:n, :n] = -0.5 * (G - G.T)
     S[:n, n:] = -N
     S[n:, :n] = N.T
-    tau, Y = largest_of_skew(S, min(k, n))
-    return tau, Y[:n]
+    tau, Y = largest_of_skew(S, min(k or n, n))
+    return 1.0 / tau, la.solve_triangular(L, Y[:n], lower=True, trans="T")
 
 
 def definite_but_for(
@@ -104,6 +94,8 @@ def definite_but_for(
     of the same structure, with EᵀKE + (VᵀCE)ᵀ(VᵀMV)⁻¹VᵀCE as stiffness, positive definite.
     """
     n, m = V.shape
+    if m == 0:
+        return definite(M, C, K, k)
     MV, CV = M @ V, C @ V
     if np.abs(V.T @ CV).max() > ZERO * np.linalg.norm(np.abs(C) @ np.abs(V)) * np.abs(V).max():
         return None

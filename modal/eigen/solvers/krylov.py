@@ -18,12 +18,10 @@ from assembly.errors import ConvergenceError
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.ritz import pairs_of
 from modal.eigen.solvers.shift_invert import ShiftInvert
+from modal.eigen.tolerances import COARSE
 from modal.types import Array
 
 TOLERANCE = 1e-13  # of |γ/λ|, in the residual of the inverse operator
-PROBE_TOLERANCE = 1e-4  # of a run that only tests whether modes are missing
-ROUNDS = 20
-ATTEMPTS = 4  # sizes of the Krylov space that are tried where LAPACK fails
 
 Apply = Callable[[Array], Array]
 
@@ -62,7 +60,7 @@ def solve_krylov(
             return partial
         count = len(partial.eigenvalues)
         raise ConvergenceError(f"{method}: stopped with {count} of {k} modes converged", partial)
-    for attempt in range(1, ROUNDS):
+    for attempt in range(1, rank):
         pairs = pairs_of(operator, basis, method)
         room = rank - basis.shape[1]
         if room <= 0:
@@ -72,7 +70,7 @@ def solve_krylov(
         locked = _Locked(operator, basis)
         start = locked.project(operator.start(seed + attempt))
         if enough:
-            probe = engine(locked.apply, start, min(2, room), PROBE_TOLERANCE)
+            probe = engine(locked.apply, start, min(2, room), COARSE)
             if probe.basis.shape[1] and locked.largest(probe.basis) < least * (1.0 - 1e-3):
                 break
         added = engine(locked.apply, start, min(4, room), TOLERANCE)

@@ -7,6 +7,7 @@ import scipy.linalg as la
 
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import ShiftInvert
+from modal.eigen.spectrum import separated
 from modal.eigen.tolerances import HALF, ZERO
 from modal.types import Array, Complex
 
@@ -28,7 +29,10 @@ def inverse_pairs(operator: ShiftInvert, basis: Array, method: str) -> Pairs:
     """
     load = operator.load(basis)
     W = operator.apply(basis)
-    inverse, Y = skew_ritz(operator, W, load) if operator.definite else la.eig(basis.T @ W)
+    if operator.definite:
+        inverse, Y = skew_ritz(operator, W, load)
+    else:
+        inverse, Y = _eigenpairs(basis.T @ W)
     keep = np.abs(inverse) > ZERO * np.abs(inverse).max(initial=0.0)
     inverse, Y = inverse[keep], Y[:, keep]
     eigenvalues = operator.scale / inverse
@@ -37,6 +41,13 @@ def inverse_pairs(operator: ShiftInvert, basis: Array, method: str) -> Pairs:
     halves = np.where(np.abs(inverse) > 1.0, state[:n], state[n:] * inverse)
     pairs = Pairs(eigenvalues, halves, operator.factorization, method, operator.solves)
     return pairs.upper().nearest(0.0)
+
+
+def _eigenpairs(A: Array) -> tuple[Complex, Complex]:
+    """Eigenvalues and right vectors of a small real matrix, double real ones as two."""
+    values, left, right = la.eig(A, left=True)
+    values, right, _ = separated(values, right, left, float(np.linalg.norm(A)))
+    return values, right
 
 
 def skew_ritz(operator: ShiftInvert, W: Array, load: Array) -> tuple[Complex, Complex]:
@@ -81,7 +92,7 @@ def shifted_pairs(operator: ShiftInvert, basis: Array, method: str) -> Pairs:
 
     Of the two λ that have one θ, the Rayleigh quotient of the vector (q, v = λq) selects one.
     """
-    theta, Y = la.eig(basis.T @ operator.apply(basis))
+    theta, Y = _eigenpairs(basis.T @ operator.apply(basis))
     keep = np.abs(theta) > ZERO * np.abs(theta).max(initial=0.0)
     theta, state = theta[keep] / operator.scale, basis @ Y[:, keep]
     n = operator.quadratic.n

@@ -7,7 +7,8 @@ import scipy.sparse.linalg as spla
 
 from assembly.errors import ConvergenceError
 from modal.eigen.quadratic import in_parts
-from modal.eigen.solvers.krylov import ATTEMPTS, Apply, Invariant, orthonormal
+from modal.eigen.solvers.krylov import Apply, Invariant, orthonormal
+from modal.eigen.tolerances import ATTEMPTS
 from modal.types import Array, Complex
 
 

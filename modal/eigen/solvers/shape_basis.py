@@ -13,11 +13,10 @@ import scipy.sparse as sp
 
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
-from modal.eigen.tolerances import HALF, ROUND_OFF, ZERO
+from modal.eigen.tolerances import HALF, ROUND_OFF, WEAK, ZERO
 from modal.types import Array, Complex, Mask
 
 DRIFT = 1e-11  # error of K_ref q, of its norm, below which it is not recomputed
-CLOSE = 1e-3  # energy left of a unit shape below which it is orthogonalised once more
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ class ShapeBasis:
         """Take in the shapes q with K_ref q = load, (n, p); returns how many are new."""
         for _ in range(2):
             q, load, least = self._orthonormal(q, load)
-            if least > CLOSE:
+            if least > WEAK:
                 break
         self._store(q, load)
         return int(q.shape[1])

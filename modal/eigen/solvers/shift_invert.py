@@ -27,7 +27,7 @@ from assembly.linalg.factorization import Factorization, Structure
 from assembly.system.null_chain import NullChain
 from modal.eigen.deflation import Projector, transposed_chain
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.stiffness import StiffnessInverse, balanced, elastic, factorize
+from modal.eigen.solvers.stiffness import StiffnessInverse, factorize
 from modal.types import Array, Complex
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -144,15 +144,13 @@ class ShiftInvert:
 
     def _smallest_frequency(self) -> float:
         """About the smallest |λ| of M, K alone, by three steps of inverse iteration (of K⁻¹M)."""
-        x = np.random.default_rng(1).standard_normal(self.quadratic.n)
+        M, x = self.quadratic.M, np.random.default_rng(1).standard_normal(self.quadratic.n)
         growth = 1.0
         for _ in range(3):
-            load = self.quadratic.M @ x
-            if self.chain is not None:
-                load = balanced(load, self.chain, self.quadratic)
-            x = self.solve(load)
-            if self.chain is not None:
-                x = elastic(x, self.chain, self.quadratic)
+            x = np.asarray(self.solve(M @ x))
+            if self.chain is not None:  # as moved by an elastic shape
+                V = self.chain.null
+                x = x - V @ np.linalg.solve(V.T @ (M @ V), V.T @ (M @ x))
             growth = float(np.linalg.norm(x))
             if not np.isfinite(growth) or growth == 0.0:
                 return 1.0

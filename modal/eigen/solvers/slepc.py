@@ -18,8 +18,8 @@ import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
 from modal.eigen.quadratic import in_parts
-from modal.eigen.solvers.krylov import ATTEMPTS, Apply, Invariant, orthonormal
-from modal.eigen.tolerances import GROUP
+from modal.eigen.solvers.krylov import Apply, Invariant, orthonormal
+from modal.eigen.tolerances import ATTEMPTS, GROUP
 from modal.types import Array, Complex
 
 RESTARTS = 300

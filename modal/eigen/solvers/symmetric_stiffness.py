@@ -23,10 +23,9 @@ from assembly.linalg.factorization import Factorization
 from assembly.system.null_chain import ELASTIC_TOLERANCE, NullChain, pinned_dofs
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.stiffness import factorized
-from modal.eigen.tolerances import HALF, ZERO
+from modal.eigen.tolerances import BLOCK, HALF, ZERO
 from modal.types import Array
 
-BLOCK = 8  # steps of the search for U, and its columns beyond those of U
 MOST = 24  # negative eigenvalues, at most
 
 

@@ -17,12 +17,11 @@ from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.krylov import Engine, solve_krylov
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import ShiftInvert
+from modal.eigen.tolerances import COARSE
 from modal.types import Complex
 
-ASIDE = 1e-5  # relative distance of the shift from the target, which may be an eigenvalue
 WIDE = 0.35  # d/b from which there are more ω with |θ| above the bound than below b + d, about
 WIDEST = 0.9  # d/b from which it must be from zero, K regular or not
-MORE = 1.1  # of the number of modes that are expected to be enough
 MOST = 4.0  # growth of the number asked for at a time
 
 
@@ -38,7 +37,8 @@ class Window:
         method: str,
     ) -> None:
         self.target, self.engine, self.method = target, engine, method
-        shifted = ShiftInvert(quadratic, chain, target * (1.0 + ASIDE))
+        # The target may be an eigenvalue.
+        shifted = ShiftInvert(quadratic, chain, target * (1.0 + COARSE))
         self.operator, self.count = shifted, 0
         self.aside = abs(shifted.tau - target)
         self.height = abs(shifted.tau.imag) or np.inf  # b; T about a real τ ranks by distance
@@ -74,7 +74,7 @@ class Window:
             short = self._short(found.eigenvalues[:asked], distance)
             if short <= 1.0:
                 return found.nearest(self.target)
-            asked = min(n, int(min(MORE * short, MOST) * asked) + 2)
+            asked = min(n, int(min(short, MOST) * asked) + 2)
 
     def _short(self, seen: Complex, distance: float) -> float:
         """How many times as many show all up to the distance, about; these do if not above 1."""

@@ -24,7 +24,7 @@ import modal
 from assembly import gallery
 from modal.periodic import magnus
 from modal.periodic.balanced import Balanced
-from modal.periodic.second_order_steps import monodromy
+from modal.periodic.collocation import second_order_monodromy
 from tests.support.beam_models import (
     REFERENCES,
     flap_cantilever,
@@ -224,7 +224,7 @@ def chart_steps() -> Case:
     exact = scale[:, None] * end.reshape(4, 4) / scale
 
     def error(n: int) -> float:
-        return float(np.abs(monodromy(accelerations, omega, np.pi, n) - exact).max())
+        return float(np.abs(second_order_monodromy(accelerations, omega, np.pi, n) - exact).max())
 
     return Case("second-order steps of charts", error, (8, 16), 6, 0.3)
 

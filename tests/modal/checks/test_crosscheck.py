@@ -14,8 +14,15 @@ import modal
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.checks.crosscheck import crosscheck
-from modal.checks.diagnosis import DRIFT, NON_NORMAL, PRESTRESS, RESONANCE, Evidence, diagnose
-from modal.periodic.resonance import announced
+from modal.checks.diagnosis import (
+    DRIFT,
+    NON_NORMAL,
+    PRESTRESS,
+    RESONANCE,
+    Evidence,
+    announced,
+    diagnose,
+)
 from modal.tracking.frozen_callable import tracks_of_callable
 from studies.slider_crank.machine import model as slider_crank
 from tests.support.floquet_cases import TurningSprings, markus_yamabe, mathieu, vinograd, wu
@@ -156,9 +163,9 @@ def test_slider_crank_is_confirmed() -> None:
 
 
 GOOD = Evidence(
-    frozen=-1.0, corrected=-1.0, transient=-1.0, uncertainty=0.001, floquet=np.nan,
-    floquet_error=np.nan, size=100.0, interval=1.0, gain=1.0, abscissa=0.0, basis_gap=1e-9,
-    prestressed=True, resonance="",
+    frozen_rate=-1.0, corrected_rate=-1.0, transient_rate=-1.0, transient_uncertainty=0.001,
+    floquet_rate=np.nan, floquet_error=np.nan, size=100.0, gain=1.0, abscissa=0.0,
+    basis_gap=1e-9, prestressed=True, resonance="",
 )  # fmt: skip
 
 
@@ -166,12 +173,12 @@ GOOD = Evidence(
     "changes, outcome, remark",
     [
         ({}, "confirmed", ""),
-        (dict(frozen=np.nan), "undecided", "more modes"),
+        (dict(frozen_rate=np.nan), "undecided", "more modes"),
         (dict(basis_gap=0.1), "undecided", "reduced space"),
-        (dict(transient=-3.0, uncertainty=5.0), "undecided", "longer span"),
+        (dict(transient_rate=-3.0, transient_uncertainty=5.0), "undecided", "longer span"),
         (dict(gain=50.0), "frozen misleads", "50"),
-        (dict(transient=-3.0, corrected=-3.0), "frozen misleads", "corrected"),
-        (dict(floquet=2.0, floquet_error=1e-9, resonance="ω0 + ω0"), "frozen misleads", "ω0"),
+        (dict(transient_rate=-3.0, corrected_rate=-3.0), "frozen misleads", "corrected"),
+        (dict(floquet_rate=2.0, floquet_error=1e-9, resonance="ω0 + ω0"), "frozen misleads", "ω0"),
     ],
 )
 def test_diagnosis_rules(changes: dict[str, Any], outcome: str, remark: str) -> None:

@@ -11,8 +11,8 @@ from scipy.optimize import brentq
 
 import assembly
 import modal
+from modal.checks.crosscheck_amplitudes import agreement, outcome_of
 from modal.checks.identification import rate_of_turns
-from modal.checks.motion_outcome import agreement, outcome_of
 
 Array = NDArray[np.float64]
 LENGTH, MASS, INERTIA, GRAVITY = 0.4, 2.0, 0.05, 9.81

@@ -159,7 +159,7 @@ def test_pairs_iterated_apart_stay_apart() -> None:
     told = exact.eigenvalues * (1.0 + 1e-5 * r.standard_normal(6))
     X = exact.right + 1e-5 * r.standard_normal((6, 6))
     poor = Pairs(told, X, "LU", "told")
-    better = refined(quadratic, poor, 6)
+    better = refined(quadratic, poor, np.arange(6))
     assert quadratic.backward_error(better.eigenvalues, better.right).max() <= 1e-12
     np.testing.assert_allclose(
         np.sort_complex(better.eigenvalues), np.sort_complex(exact.eigenvalues), rtol=1e-10
@@ -179,7 +179,7 @@ def test_pairs_that_meet_are_iterated_again_together() -> None:
     told = np.array([one * (1.0 + 2e-6), one * (1.0 + 5e-6)])
     x, y = exact.right[:, 1], exact.right[:, 2]
     poor = Pairs(told, np.stack([x + 0.3 * y, 0.3 * x + y], axis=1), "LU", "told")
-    better = refined(quadratic, poor, 2)
+    better = refined(quadratic, poor, np.arange(2))
     np.testing.assert_allclose(np.sort_complex(better.eigenvalues), [other, one], rtol=1e-10)
     assert quadratic.backward_error(better.eigenvalues, better.right).max() <= 1e-12
 

@@ -13,10 +13,9 @@ import assembly
 import modal
 from modal.periodic.chart_method import Rest
 from modal.periodic.chart_motion import ChartMotion
-from modal.periodic.chart_proofs import on_all_shapes
-from modal.periodic.decaying_modes import MARGIN, FrozenForms, bernstein
+from modal.periodic.collocation import Multipliers
+from modal.periodic.decaying_modes import MARGIN, FrozenForms, bernstein, on_all_shapes
 from modal.periodic.product_eigen import product_modes
-from modal.periodic.second_order_steps import Multipliers
 from modal.proofs.codes import COUNT
 from modal.reduction.parameter_polynomial import parameter_polynomial
 from modal.types import Array

@@ -102,21 +102,6 @@ def test_the_tongue_is_announced_and_the_frozen_verdict_misleads() -> None:
     assert float(check.dataset.floquet_rate[0]) == pytest.approx(0.01 * omega, rel=0.02)
 
 
-@pytest.mark.slow
-def test_arnoldi_on_the_full_model_agrees_with_the_reduced_one() -> None:
-    # Damped, so that the slow modes have the largest multipliers and Arnoldi finds them.
-    omega, kappa = first_mode(assembly.beam(**ROOT))  # type: ignore[arg-type]
-    model = CrankDriven(2.0 * omega, 0.02 / abs(kappa), damping=(0.2, 2e-4))
-    reduced = floquet(model, model.period, k=2, method="reduced", tolerance=1e-8)
-    full = floquet(model, model.period, k=3, method="arnoldi", steps=200)
-    # Gauss steps of order 4: 200 a period leave about (ω h)⁴/720 of the rates.
-    np.testing.assert_allclose(full.multipliers[:2], reduced.multipliers[:2], atol=1e-6)
-    assert full.error[:2].max() < 1e-6
-    # The third is a fast mode, which 200 steps of order 4 hardly resolve: its error says so.
-    gap = np.abs(full.exponents.real[:, None] - reduced.exponents.real).min(axis=1)
-    assert np.all(gap <= full.error + reduced.error.max())
-
-
 def test_floquet_of_a_constant_body_is_its_spectrum() -> None:
     class Turning:
         beam = assembly.beam(**ROOT)  # type: ignore[arg-type]

@@ -11,7 +11,6 @@ import scipy.linalg as la
 import assembly
 from assembly.system.frozen import FrozenSystem
 from modal.periodic import magnus
-from modal.periodic.arnoldi import arnoldi_multipliers
 from modal.periodic.floquet import floquet
 from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.galerkin import modal_basis
@@ -151,19 +150,6 @@ def test_the_error_of_a_reduced_model_holds_what_the_basis_leaves_out(
         gap = float(np.abs(apart).min())
         assert gap <= error + whole.error.max()
         assert error <= 10.0 * gap + 1e-6
-
-
-def test_arnoldi_on_few_unknowns() -> None:
-    """Three damped oscillators; the third is gone after a period, beyond what Arnoldi resolves."""
-    system = FrozenSystem(
-        M=np.eye(3), D=np.diag([0.02, 0.03, 120.0]), K=np.diag([4.0, 9.0, 3700.0])
-    )
-    logs, _, error = arnoldi_multipliers(system, 1.0, 0.0, 4, 200, 1e-9)
-    order = np.argsort(-logs.real)
-    due = np.array([-0.01, -0.01, -0.015, -0.015])
-    np.testing.assert_allclose(logs.real[order], due, atol=1e-6)
-    assert np.all(np.abs(logs.real[order] - due) <= error[order])
-    assert error.max() < 1e-5
 
 
 @pytest.mark.slow

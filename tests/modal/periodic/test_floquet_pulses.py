@@ -73,7 +73,7 @@ def test_a_pulse_of_a_model_is_seen() -> None:
     assert found.narrowest_visible == pytest.approx(PERIOD / 512)
     assert abs(found.growth_rate.max() - pulse.growth()) <= found.error.max() + 1e-12
     with pytest.raises(InputError, match='only "dense"'):
-        floquet(pulse, PERIOD, method="arnoldi")
+        floquet(pulse, PERIOD, method="reduced")
 
 
 def test_what_is_narrower_than_visible_is_seen_on_request() -> None:

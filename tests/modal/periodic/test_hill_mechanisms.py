@@ -12,12 +12,10 @@ from assembly.errors import AccuracyError
 from assembly.mechanisms.mechanism import Mechanism
 from modal import floquet, solve
 from modal.maps.grid import Grid
-from modal.periodic.chart_bases import with_bases
-from modal.periodic.chart_method import SharedShapes
+from modal.periodic.chart_method import ChartMethod, with_bases
 from modal.periodic.chart_panel import Panel
-from modal.periodic.chart_points import ChartPoints
+from modal.periodic.collocation import refinements
 from modal.periodic.hill import hill_chart
-from modal.periodic.second_order_steps import refinements
 from modal.periodic.slow_motion import slow_motion
 from modal.types import Array
 from studies.slider_crank.machine import model
@@ -98,10 +96,10 @@ def elastic(speed_rpm: float, damping: float) -> Mechanism:
 def test_panels_with_fast_shapes_eliminated_agree_with_all_shapes() -> None:
     speeds, dampings = np.linspace(300.0, 1200.0, 4), np.linspace(0.5, 4.0, 4)
     grid = Grid(elastic, dict(speed_rpm=speeds, damping=dampings), {})
-    shared = SharedShapes(ChartPoints(grid, turning, 2, ()), 1)
+    shared = ChartMethod(grid, turning, 2, (), 1)
     arrays = shared.prepare()
     assert min(len(panel.frequencies) for panel in shared.panels) <= 6
-    again = SharedShapes(ChartPoints(grid, turning, 2, ()), 1)
+    again = ChartMethod(grid, turning, 2, (), 1)
     again.restore(arrays)
     tile = (slice(1, 2), slice(0, 4))
     mine, restored = shared.tile(tile), again.tile(tile)
@@ -237,7 +235,7 @@ def test_a_chart_whose_points_have_links_of_their_own_is_not_on_one_basis() -> N
         return buffered(damped_rod(68), point["speed_rpm"], 0.3), 60.0 / point["speed_rpm"]
 
     points = [dict(speed_rpm=3000.0), dict(speed_rpm=4000.0)]
-    with pytest.raises(AccuracyError, match="do not have the same large links"):
+    with pytest.raises(AccuracyError, match="other links"):
         with_bases(motions, points, 2)
 
 
@@ -264,9 +262,9 @@ def test_modes_that_the_steps_do_not_resolve_are_not_known() -> None:
 def test_a_point_of_a_chart_does_not_depend_on_the_points_before() -> None:
     """So that a chart whose points have bases of their own is continued bit by bit."""
 
-    def chart(rod: assembly.Body) -> ChartPoints:
+    def chart(rod: assembly.Body) -> ChartMethod:
         grid = Grid(lambda speed_rpm: buffered(rod, speed_rpm, 0.2), {}, {})
-        return ChartPoints(grid, lambda speed_rpm: 60.0 / speed_rpm, 2, ())
+        return ChartMethod(grid, lambda speed_rpm: 60.0 / speed_rpm, 2, (), 1)
 
     alone = chart(damped_rod(70)).verdict({"speed_rpm": 300.0})
     after = chart(damped_rod(70))

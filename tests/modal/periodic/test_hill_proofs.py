@@ -11,7 +11,7 @@ import pytest
 import assembly
 import modal
 from assembly.mechanisms.mechanism import Mechanism
-from modal.periodic.periodic_verdict import periodic_verdict
+from modal.periodic.floquet_modes import periodic_verdict
 from modal.proofs.codes import COUNT, MODES, UNSTABLE_MODE
 from studies.slider_crank.machine import model as slider_crank
 from studies.slider_crank.study import chart_reading
@@ -78,6 +78,18 @@ def test_where_modes_are_not_examined_nothing_is_called_stable() -> None:
     chart = modal.hill_chart(family, 2.0 * np.pi, k=3, **axes)
     examined = chart.proof.values != MODES
     assert np.all(chart.verdict.values[~examined] == UNDECIDED) and not np.all(examined)
+
+
+@pytest.mark.slow
+def test_all_modes_of_a_soft_model_decide_every_point() -> None:
+    """24 masses whose modes all decay alike: no proof tells slow and fast ones, and none is due."""
+    axes: dict[str, Any] = dict(a=[0.3, 1.0, 2.0], q=[0.1, 0.3, 0.8])
+    chart = modal.hill_chart(lambda a, q: Masses(a, q, 24), 2.0 * np.pi, k=3, **axes)
+    assert np.all(chart.verdict.values >= STABLE)
+    assert np.any(chart.verdict.values > STABLE) and np.any(chart.proof.values == COUNT)
+    for i, j in [(0, 2), (1, 1), (2, 2)]:
+        due = full_growth(Masses(axes["a"][i], axes["q"][j], 24), 2.0 * np.pi, 200)
+        assert abs(float(chart.growth_rate[i, j]) - due) <= float(chart.error_bound[i, j]) + 1e-8
 
 
 @pytest.mark.slow

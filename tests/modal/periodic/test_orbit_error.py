@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from modal.periodic.orbit_error import orbit_error
-from modal.reduction.reduced_motion import TRAINING
+from modal.reduction.space import SAMPLE
 from modal.types import Array
 
 PERIOD, OMEGA = 2.0, 3.0
@@ -23,7 +23,7 @@ class Oscillator:
         return SimpleNamespace(mass=ones, damping=0.0 * ones, stiffness=OMEGA**2 * ones)
 
     def missing(self, times: Array, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        part = times / PERIOD * TRAINING
+        part = times / PERIOD * SAMPLE
         trained = np.abs(part - np.round(part)) < 1e-9
         size = np.where(trained, 0.0, 0.01)[:, None] * np.ones(q.shape[2])
         return size, size

@@ -10,7 +10,7 @@ import pytest
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.periodic.floquet import floquet
-from modal.periodic.periodicity import check_period
+from modal.periodic.sampling import check_period
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
 
 # sin 2π(t + P) = sin 2πt at t = 0.37 P: one instant does not tell this P from a period of 1 s.

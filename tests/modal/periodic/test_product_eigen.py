@@ -6,8 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from modal.periodic.eigenvalue_bounds import eigenvalue_bounds
-from modal.periodic.product_eigen import product_modes
+from modal.periodic.product_eigen import eigenvalue_bounds, product_modes
 
 EPS = float(np.finfo(float).eps)
 

@@ -19,7 +19,7 @@ from assembly.errors import InputError
 from modal.exchange.outer_faces import outer_faces
 from modal.plot.axes import distinct, styles
 from modal.plot.campbell_diagram import ORDER, WHIRL
-from modal.plot.map_regions import _field
+from modal.plot.map_regions import _field, _upright
 from modal.plot.placement import spread
 
 
@@ -289,7 +289,7 @@ def test_the_boundary_of_a_map_is_where_the_growth_rate_is_zero() -> None:
 
 
 def test_without_damping_the_boundary_is_halfway_between_the_points() -> None:
-    field = _field(plane(damped=False))
+    field = _field(_upright(plane(damped=False)))
     assert np.array_equal(field > 0.0, plane()["verdict"].values.T == 2)
     assert field[0, 5] == pytest.approx(-field[0, 6])  # x = 1.25 and 1.5: zero at 1.375
 

@@ -18,17 +18,17 @@ import scipy.sparse as sp
 import modal
 from assembly import FrozenSystem
 from assembly.linalg.combination import Combination
-from modal.proofs.family_box import PointBoxes
+from modal.proofs.box import PointBoxes
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import lanczos
-from modal.reduction import link_motion
 from modal.reduction.affine import AffineFamily, Coefficients, Term
 from modal.reduction.basis import UNDERESTIMATE
 from modal.reduction.body_space import BodySpace
 from modal.reduction.error_bounds import bounds_of, round_off
 from modal.reduction.full_order import full_order_modes
-from modal.reduction.link_instants import LinkInstants
+from modal.reduction.instants import Instants
+from modal.reduction.motion import ReducedMotion
 from modal.reduction.product_sizes import ProductSizes
 from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array
@@ -199,20 +199,23 @@ def test_the_bound_of_full_order_modes_of_a_basis_that_lacks_one_shape() -> None
     ratio, coupling = np.sqrt(0.5), 1e-3
     K = np.array([[0.5, coupling], [coupling, 1.0]])
     e = np.array([[1.0], [0.0]])
+    terms = [Term(sp.csr_matrix(A)) for A in (np.eye(2), K)]
     part = SimpleNamespace(
-        terms=[Term(sp.csr_matrix(A)) for A in (np.eye(2), K)], V=e, rotation=np.eye(1),
+        family=SimpleNamespace(terms=terms), V=e, rotation=np.eye(1),
         include=lambda vectors: 0, free=lambda residuals: residuals,
         solve=lambda block: block,  # K_ref is 1 in the shape that is missing
     )  # fmt: skip
     point = Coefficients(np.array([[[1.0, 0.0]], [[0.0, 0.0]], [[0.0, 1.0]]]))
-    instants = SimpleNamespace(
-        coefficients={"body": point}, roles=lambda name, q, v, a, adjoint: (a, v, q), floor=0.01,
-        mass_norm=lambda vectors: np.ones((1, 1)), pairing=lambda modes: np.array([[2j * ratio]]),
+    none = np.zeros((2, 0, 1, 1))
+    projected: Any = SimpleNamespace(
+        matrices=np.stack([np.eye(1), K[:1, :1]]), frequency=np.ones(1), overlap=np.zeros((0, 1)),
+        sketches=none, adjoint_sketches=none, complete=False,
     )  # fmt: skip
+    instants = Instants.of_body(projected, point)
     modes = small(np.array([1j * ratio]))
     bases: Any = SimpleNamespace(
         tolerance=1e-2, complete=False, parts={"body": part},
-        examined=lambda point, count: (instants, modes),
+        refresh=lambda: None, on=lambda point: instants, lowest=lambda at, count: modes,
         quotient_round_off=lambda sizes: 0.0 * sizes,
     )  # fmt: skip
     modes_of_point = full_order_modes(bases, point, 1, {"body": np.zeros((2, 1))})
@@ -259,20 +262,18 @@ def two_links() -> tuple[Any, dict[str, Any]]:
         return np.full((1, 2, 1, 1), {"crank": 3.0, "rod": 4.0}[name])
 
     bases = dict.fromkeys(("crank", "rod"))
-    instants: Any = object.__new__(LinkInstants)
-    instants.bases, instants.sketch = bases, sketch
-    instants.roles = lambda name, *motion: motion
+    instants: Any = Instants(np.zeros((3, 1, 1, 1)), bases, {})
+    vars(instants)["sketch"] = sketch
     return instants, bases
 
 
-def test_residuals_of_all_links_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_residuals_of_all_links_count() -> None:
     instants, bases = two_links()
     one = np.ones((1, 1, 1), dtype=complex)
     for transposed in (False, True):
         assert instants.dual_norms(np.ones((1, 1)), one, transposed).item() == pytest.approx(5.0)
-    monkeypatch.setattr(link_motion, "LinkInstants", lambda *arguments: instants)
-    motion: Any = object.__new__(link_motion.LinkMotion)
-    motion.space, motion.mechanism = SimpleNamespace(parts=bases, options=None), None
+    motion: Any = object.__new__(ReducedMotion)
+    motion.space, motion.instants = SimpleNamespace(parts=bases), lambda times: instants
     for size in motion.missing(np.zeros(1), one, one, one):
         assert size.item() == pytest.approx(5.0 * UNDERESTIMATE)
 

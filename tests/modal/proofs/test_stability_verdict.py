@@ -15,10 +15,10 @@ from assembly.bodies.rotor_parts import Bearing
 from assembly.errors import ConvergenceError, InputError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers import dense as dense_solver
 from modal.proofs.codes import COUNT, MODES
-from modal.proofs.forms import Forms
-from modal.proofs.lyapunov import decays
+from modal.proofs.one_state import decays
 from modal.proofs.points import Prover
 from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import is_semidefinite, lanczos
@@ -354,8 +354,8 @@ def chain(n: int, cross: float, dampers_from: int = 0) -> FrozenSystem:
 @pytest.mark.parametrize("n", [20, 400])
 def test_lyapunovs_function_of_small_and_large_systems(n: int) -> None:
     """Where it proves decay, LAPACK finds it (n = 20); it does not prove too much."""
-    assert decays(Forms.of(chain(n, 0.005)))
-    assert not decays(Forms.of(chain(n, 5.0)))
+    assert decays(Quadratic(chain(n, 0.005)))
+    assert not decays(Quadratic(chain(n, 5.0)))
     if n == 20:
         assert spectrum(chain(n, 0.005)).real.max() < 0.0 < spectrum(chain(n, 5.0)).real.max()
 

@@ -21,7 +21,7 @@ import modal.proofs.verdict
 from assembly.errors import StorageError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
-from modal.maps import every_mode
+from modal.maps import verdicts
 from modal.proofs.codes import COUNT, ENERGY, MODES
 from modal.proofs.judge import STABLE, UNDECIDED, judge
 from modal.proofs.one_state import examine
@@ -90,7 +90,7 @@ def test_a_pipe_whose_unstable_mode_is_above_the_lowest(
 ) -> None:
     """80 unknowns, k = 4: flutter at 15, 0.3 by LAPACK on all modes, +50.8 ± 68.4i."""
     if not affordable:
-        monkeypatch.setattr(every_mode, "is_affordable", lambda n, points: False)
+        monkeypatch.setattr(verdicts, "is_affordable", lambda n, points: False)
     model = Pipe()
     speeds, shares = np.array([5.0, 15.0, 30.0]), np.array([0.3, 0.6])
     grid = modal.stability_map(model, speed=speeds, fluid=shares, k=4, progress=False)

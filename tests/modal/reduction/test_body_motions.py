@@ -15,8 +15,8 @@ import modal
 from assembly.errors import ConvergenceError
 from assembly.gallery import block
 from assembly.motion.moving import MovingBody
-from modal.reduction import motion_on_basis
-from modal.reduction.body_motion import BodyMotion, body_space
+from modal.reduction import motion as motions
+from modal.reduction.motion import BodyMotion, body_space
 from modal.transient import transient
 from modal.types import Array
 from tests.support.full_monodromy import distances, full_logs
@@ -40,10 +40,10 @@ def in_full_order(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def run(work: Any) -> Any:
         with monkeypatch.context() as patch:
-            patch.setattr(motion_on_basis, "LARGE_BODY", 10**9)
+            patch.setattr(motions, "LARGE_BODY", 10**9)
             return work()
 
-    monkeypatch.setattr(motion_on_basis, "LARGE_BODY", 40)
+    monkeypatch.setattr(motions, "LARGE_BODY", 40)
     return run
 
 
@@ -260,8 +260,10 @@ def test_motions_that_share_a_basis_may_bring_operators_of_their_own() -> None:
         return lambda t: body.freeze(omega=100.0 * t * np.array(axis))
 
     still = turning((0.0, 0.0, 1.0))
-    space = body_space(lambda point: still(point["t"]), [{"t": 0.1}, {"t": 0.5}], 3, 1e-6)
-    assert space is not None
+    found = body_space(lambda point: still(point["t"]), [{"t": 0.1}, {"t": 0.5}], 3, 1e-6)
+    assert found is not None
+    space, at = found
+    assert space.train_for_good(at) <= 1.0
     for axis in ((1.0, 0.0, 0.0), (0.6, 0.8, 0.0), (0.0, 0.0, 1.0)):
         motion = BodyMotion(turning(axis), space, None)
         V = motion.lift(np.eye(space.projected.size))

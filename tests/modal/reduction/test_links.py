@@ -19,11 +19,10 @@ from assembly.gallery import solid_slider_crank
 from assembly.mechanisms import mechanism as mechanisms
 from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
+from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.full_order import full_order_modes, random_shapes
-from modal.reduction.link_basis import LinkBasis
-from modal.reduction.link_instants import LinkPoints
-from modal.reduction.link_space import LinkFamily, LinkSpace
+from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, links_of
 from modal.reduction.projection import combined, projections
 from modal.reduction.space import CertifiedModes
 from tests.support.full_mechanism import FullMechanism
@@ -51,7 +50,7 @@ def space_of(machine: assembly.Mechanism, k: int, tolerance: float) -> LinkSpace
     return LinkSpace(LinkFamily(system), k, tolerance)
 
 
-def starting_bases(machine: assembly.Mechanism) -> Mapping[str, LinkBasis]:
+def starting_bases(machine: assembly.Mechanism) -> Mapping[str, ReducedBasis]:
     return space_of(machine, 6, 1e-8).parts
 
 
@@ -60,7 +59,8 @@ def test_the_reduced_mechanism_is_a_galerkin_projection_of_the_full_one(
 ) -> None:
     """WᵀXW of the full frozen system for every named matrix and the load, W constant."""
     bases, slaves = starting_bases(machine), link_slaves(machine)
-    reduced = ReducedMechanism(machine, {"rod": bases["rod"].reduced(slaves["rod"])})
+    rod = links_of(machine)["rod"]
+    reduced = ReducedMechanism(machine, {"rod": rod.reduced(bases["rod"], slaves["rod"])})
     full, small = machine.freeze_many([0.013])[0], reduced.freeze_many([0.013])[0]
     W = reduced.lift(np.eye(small.n))
     for name in ("M", "damping", "stiffness"):
@@ -127,14 +127,6 @@ def test_instants_of_several_mechanisms_are_solved_together() -> None:
     assert space.worst(trained) <= 1.0
     moved = np.abs(trained.modes.eigenvalues - chosen.modes.eigenvalues)
     assert np.all(moved <= trained.bounds.error_bound + chosen.bounds.error_bound)
-
-
-def test_joint_points_are_formed_once_a_body() -> None:
-    """Mechanisms of the same bodies share what does not depend on their motion."""
-    make = solid_slider_crank((6, 1, 1))
-    first, second = make(50.0).topology, make(70.0).topology
-    for point, (_, turning) in first.fitted.items():
-        assert turning is second.fitted[point][1]
 
 
 def test_freezing_a_large_mechanism_follows_its_motion_and_solves_nothing() -> None:
@@ -264,7 +256,7 @@ def test_a_stored_map_of_other_links_is_refused(tmp_path: Path) -> None:
 
 def test_a_load_that_follows_its_node_is_among_the_ties() -> None:
     basis = starting_bases(loaded_beam(FINE))["rod"]
-    dofs = basis.body.dofs
+    dofs = basis.family.dofs
     forced = np.abs(basis.ties).max(axis=1) > 0.0
     assert forced[dofs.index(35, 1)]
     assert forced[dofs.index(50, 5)]

@@ -251,7 +251,7 @@ def test_sketches_are_unbiased() -> None:
     system = FrozenSystem(M=M, K=K)
     family = AffineFamily(lambda p: system, {})
     reference = ReferenceOperator(family, family.coefficients([{}]))
-    sketches = Sketches(reference)
+    sketches = Sketches.random(reference)
     theta, xi = sketches.theta, sketches.xi
     d = M.diagonal()
     low, high = mass_bounds(M, d)

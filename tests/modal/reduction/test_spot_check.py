@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import modal.reduction.spot_check as module
+import modal.reduction.full_order as module
 from assembly.errors import AccuracyError
 from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily
 from modal.reduction.basis import ReducedBasis, Sketches
 from modal.reduction.body_space import BodySpace
 from modal.reduction.error_bounds import ErrorBounds
-from modal.reduction.full_order import SHARPER, full_order_modes, random_shapes
-from modal.reduction.instants import BodyInstants
-from modal.reduction.mass_basis import MassBasis
+from modal.reduction.full_order import full_order_modes, random_shapes, spot_check, unmatched
+from modal.reduction.instants import BODY
 from modal.reduction.space import CertifiedModes
-from modal.reduction.spot_check import spot_check, unmatched
 from tests.support.affine_families import Planar
 from tests.support.chains import KINDS, Chain, exact
 from tests.support.reduced_sweep import sweep
@@ -49,17 +47,17 @@ def test_refinement_from_little_equals_lapack(kind: str, given: int) -> None:
         here = reducer.family.coefficients([point])
         modes = reducer.solve(here).modes
         shapes = np.hstack([modes.right[0][:, :given], modes.left[0][:, :given]])
-        empty = MassBasis(reducer.reference.mass)
-        basis = ReducedBasis(reducer.family, reducer.reference, empty, Sketches(reducer.reference))
+        reference = reducer.reference
+        basis = ReducedBasis(reducer.family, reference, Sketches.random(reference))
         basis.include(in_parts(reducer.basis.lift(shapes)))
         poor = copy.copy(reducer)
-        poor.basis = basis
-        random = {BodyInstants.name: random_shapes(basis)}
+        poor.parts = {BODY: basis}
+        random = {BODY: random_shapes(basis)}
         found = full_order_modes(poor.without_sketches(), here, K, random)
         expected = exact(model.freeze(**point), K)
         error = np.abs(found.eigenvalues - expected)
         assert np.all(error <= found.error_bound + 1e-12 * np.abs(expected))
-        assert np.all(found.error_bound <= 1.001 * SHARPER * 1e-6 * np.abs(expected))
+        assert np.all(found.error_bound <= 1.001e-6 * np.abs(expected))
     reducer.destroy()
 
 
@@ -140,11 +138,10 @@ def test_a_mode_that_the_basis_lacks_is_found_out(lost: int) -> None:
     reducer.wanted = K
     full = in_parts(reducer.basis.lift(modes.right[0]))
     family, reference = reducer.family, reducer.reference
-    empty = MassBasis(reference.mass)
-    basis = ReducedBasis(family, reference, empty, Sketches(reference))
+    basis = ReducedBasis(family, reference, Sketches.random(reference))
     basis.resolved = reducer.basis.resolved
     basis.include(full)
-    reducer.basis = basis
+    reducer.parts = {BODY: basis}
     reducer.projected = reducer.basis.projected()
     with pytest.raises(AccuracyError, match="is not within the error bound of any"):
         spot_check(reducer, [at(0.4)], 1)

@@ -17,7 +17,7 @@ from assembly.errors import AccuracyError, InputError
 from assembly.linalg.combination import Combination
 from modal.reduction.body_space import BodySpace
 from modal.reduction.space import CertifiedModes, spread
-from modal.tracking import sources
+from modal.tracking import sources, space_sources
 
 SPEEDS = np.linspace(0.0, 0.9, 81)
 N = 30
@@ -141,13 +141,13 @@ def test_a_basis_that_grows_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "SAMPLE", 2)
     speeds = np.linspace(0.0, 3.14159, 301)
     sizes: list[int] = []
-    original = sources.ReducedSource._settle
+    original = space_sources.ReducedSource._settle
 
     def settle(self: Any) -> None:
         original(self)
         sizes.append(self._space.projected.size)
 
-    monkeypatch.setattr(sources.ReducedSource, "_settle", settle)
+    monkeypatch.setattr(space_sources.ReducedSource, "_settle", settle)
     reduced = modal.track(Shaft(springs=True), omega=speeds, k=5, rate=0.01, backend="reduced")
     assert len(sizes) > 1 and sizes[-1] > sizes[0]
     full = modal.track(Shaft(springs=True), omega=speeds, k=5, rate=0.01, backend="dense")

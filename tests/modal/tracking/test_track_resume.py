@@ -21,7 +21,7 @@ import modal
 from assembly.errors import InputError, StorageError
 from assembly.gallery import solid_slider_crank
 from modal.data.checkpoint import load
-from modal.tracking import smooth_source, sources
+from modal.tracking import sources, space_sources
 from modal.tracking import store as track_store
 from modal.tracking.tracks import Recorder
 from studies import slider_crank
@@ -93,20 +93,21 @@ def test_it_goes_on_across_a_growth_of_the_basis(
 ) -> None:
     """Growths at each block of 24 values; stopped before, at and after them."""
     evenly, growths = sources.spread, []
-    load = sources.ReducedSource._load
+    load = space_sources.ReducedSource._load
 
     def leading(count: int, wanted: int) -> np.ndarray:
         """The first values alone train the basis."""
         return evenly(count, wanted) if wanted == sources.ANCHORS else np.arange(wanted)
 
-    def counted(self: sources.ReducedSource, number: int) -> None:
+    def counted(self: space_sources.ReducedSource, number: int) -> None:
         before = self.growths
         load(self, number)
         growths.append(self.growths - before)
 
-    for name, value in dict(TRAINING=2, SAMPLE=2, BLOCK=24, spread=leading).items():
+    for name, value in dict(TRAINING=2, SAMPLE=2, spread=leading).items():
         monkeypatch.setattr(sources, name, value)
-    monkeypatch.setattr(sources.ReducedSource, "_load", counted)
+    monkeypatch.setattr(sources.SpaceSource, "block", 24)
+    monkeypatch.setattr(space_sources.ReducedSource, "_load", counted)
     blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 12, clamped="start")
     given = dict(
         model=blade, omega=np.linspace(0.0, 3000.0, 56), axis=(0, 0, 1), k=3, rate=10.0,
@@ -130,7 +131,7 @@ def test_a_mechanism_goes_on_across_a_growth_of_its_basis(
 ) -> None:
     """A basis of the first instants only grows at the second batch; stopped there and after it."""
     n = CRANK.freeze(0.0).n
-    monkeypatch.setattr(smooth_source, "ENTRIES", 70 * n**2)  # two blocks
+    monkeypatch.setattr(space_sources, "ENTRIES", 70 * n**2)  # two blocks
     monkeypatch.setattr(sources, "spread", lambda count, wanted: np.arange(1))
     batch, tolerance = {"smooth": (35, 1e-5), "links": (50, 1e-7)}[case]
     times = np.concatenate([np.linspace(0.0, 1e-5, batch), np.linspace(0.01, 0.03, batch)])
@@ -269,6 +270,18 @@ def test_without_resume_a_run_begins_again(tmp_path: Path, stopping: Callable[..
     other = {**CASES["reduced"], "k": 2}
     equal(modal.track(**other, store=tmp_path / "run"), modal.track(**other))
     equal(modal.track(**other, store=tmp_path / "run", resume=True), modal.track(**other))
+
+
+def test_a_run_of_another_format_is_refused(
+    tmp_path: Path, stopping: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopping(60, KeyboardInterrupt)
+    with monkeypatch.context() as earlier, pytest.raises(modal.TrackingInterrupted):
+        earlier.setattr(track_store, "FORMAT", 1)
+        modal.track(**CASES["reduced"], store=tmp_path / "run")
+    with pytest.raises(StorageError, match="was made with format = 1, not 2") as refused:
+        modal.track(**CASES["reduced"], store=tmp_path / "run", resume=True)
+    assert "\n" not in str(refused.value)
 
 
 def test_two_processes_do_not_write_one_run(tmp_path: Path) -> None:

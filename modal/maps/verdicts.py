@@ -1,16 +1,22 @@
-"""Verdicts on all modes of the points of a map that their lowest modes leave undecided."""
+"""Verdicts of the points of a map: on all modes where the lowest leave them undecided, and as
+columns of the dataset."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
+from modal.data.variables import MAP
 from modal.maps.grid import Grid
 from modal.proofs.codes import PROOFS
 from modal.proofs.judge import STABLE, UNDECIDED, WORDS, Verdict, judge
 from modal.proofs.verdict import AFFORDABLE, ALL_MODES, Stability, stability
-from modal.reduction.spot_check import full_modes
+from modal.reduction.full_order import full_modes
 
 # n³ times the points of a map up to which LAPACK decides the undecided ones: at 1e-8 s each half an
 # hour of one core, if all of them are.
@@ -60,3 +66,11 @@ def _extended(found: Verdict, result: Stability) -> Verdict:
         result.growth_rate, result.error_bound, result.critical_frequency, result.unstable_modes,
         code, proof,
     )  # fmt: skip
+
+
+def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, NDArray[Any]]:
+    """Verdicts of points as the columns of the dataset."""
+    names = [name for name in MAP if name not in ("source", "done")]
+    return {name: np.array([getattr(v, name) for v in verdicts]) for name in names} | {
+        "source": source
+    }

@@ -1,0 +1,219 @@
+"""Sources of the snapshots of a tracking run on one reduced space, and the choice among all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assembly.errors import (
+    ConvergenceError,
+    InputError,
+    SingularPositionError,
+    SingularSystemError,
+)
+from assembly.linalg.symmetric import ENTRIES
+from assembly.mechanisms.mechanism import MechanismSystem
+from modal.provenance.link_prints import LinkProbe
+from modal.provenance.same_model import drawn_prints, family_prints
+from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
+from modal.reduction.body_space import BodySpace
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
+from modal.reduction.space import SAMPLE, Space, spread
+from modal.tracking.smooth_space import LARGEST, SmoothFamily, SmoothSpace
+from modal.tracking.sources import (
+    ANCHORS,
+    BLOCK,
+    GUARD,
+    WORTH_A_BASIS,
+    BasisError,
+    Freeze,
+    FullSource,
+    Solver,
+    Source,
+    SpaceSource,
+)
+from modal.tracking.stencil import Neighbourhood
+from modal.tracking.store import TrackStore
+from modal.tracking.sweep import Sweep
+from modal.tracking.whirl import Whirl
+from modal.types import Array
+
+BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
+
+
+class ReducedSource(SpaceSource):
+    """Of a body: its operators are projected on one basis, and blocks are solved in local ones."""
+
+    kind = "reduced basis"
+
+    def __init__(self, freeze: Freeze, name: str, whirl: Whirl | None, at: Array, *rest: Any):
+        family = AffineFamily(lambda point: freeze(float(point[name])), {name: float(at[0])})
+        super().__init__(family, freeze, name, whirl, at, *rest)
+
+    def _new_space(
+        self, sample: Coefficients, count: int, stored: Mapping[str, NDArray[Any]] | None
+    ) -> BodySpace:
+        return BodySpace(self._family, sample, count, self._accuracy, stored=stored)
+
+    def prints(self) -> NDArray[np.float64]:
+        first = self._freeze(float(self._at[0]))
+        sample = self._points.take(spread(len(self._values), SAMPLE))
+        return family_prints(self._family, first, sample, self._points, BLOCK)
+
+    def _settle(self) -> None:
+        super()._settle()
+        if self._full_whirl is not None:
+            basis, r = self._space.basis, self._space.projected.size
+            first = self._freeze(float(self._at[0]))
+            vectors = np.asarray(basis.lift(np.eye(r)), dtype=float)
+            self._whirl = self._full_whirl.forms(first, vectors)
+
+    def _spaces(self, points: Coefficients) -> list[Space]:
+        if len(points) <= 4 * ANCHORS:
+            return [self._space]
+        return [self._space.local(points.take(spread(len(points), ANCHORS)), GUARD), self._space]
+
+    def _near(self, values: Array) -> Array:
+        points = [{self._name: float(s)} for s in values]
+        at: Coefficients = self._family.coefficients(points)
+        return at.padded(len(self._space.projected.matrices)).table.swapaxes(0, 1)
+
+    def _changes(self, order: Array, space: BodySpace) -> Array:
+        return np.tensordot(order, space.projected.matrices, axes=1)
+
+
+class LinkSource(SpaceSource):
+    """Of a mechanism with large links: its matrices next to an instant come off a polynomial."""
+
+    kind = "links"
+
+    def __init__(self, first: MechanismSystem, freeze: Freeze, name: str, *rest: Any) -> None:
+        family = LinkFamily(first, lambda point: freeze(float(point[name])))
+        super().__init__(family, freeze, name, *rest)
+
+    def _new_space(
+        self, sample: LinkPoints, count: int, stored: Mapping[str, NDArray[Any]] | None
+    ) -> LinkSpace:
+        return LinkSpace(self._family, count, self._accuracy, stored)
+
+    def prints(self) -> NDArray[np.float64]:
+        probe = LinkProbe(self._family.first)
+        return drawn_prints(lambda t: probe.system(self._freeze(t)), self._at)
+
+    def _settle(self) -> None:
+        super()._settle()
+        self._motion = None
+        if len(self._values) == len(self._at):
+            ends, options = (float(self._at.min()), float(self._at.max())), self._family.arguments
+            smooth = InterpolatedMotion.of(self._space.frame, *ends, True, **options)
+            self._motion = None if smooth is None else smooth.projected(np.eye(smooth.n))
+
+    def _near(self, values: Array) -> Array:
+        series = self._space.frame.freeze_many(values, **self._family.arguments)
+        return np.stack([series.mass, series.damping, series.stiffness], axis=1)
+
+
+class SmoothSource(SpaceSource):
+    """Of a small model: all its matrices, and their derivatives, come off a polynomial."""
+
+    kind = "smooth motion"
+
+    def __init__(self, family: SmoothFamily, *rest: Any) -> None:
+        self.block = max(1, ENTRIES // 2 // family.n**2)
+        super().__init__(family, *rest)
+
+    def _leading(self) -> Array:
+        return self._at
+
+    def _new_space(
+        self, sample: Array, count: int, stored: Mapping[str, NDArray[Any]] | None
+    ) -> SmoothSpace:
+        return SmoothSpace(self._family, sample, count, self._accuracy, stored)
+
+    def _settle(self) -> None:
+        super()._settle()
+        self._motion = self._space.motion
+
+
+def source_of(
+    sweep: Sweep,
+    count: int,
+    backend: str,
+    solver: Solver | None,
+    tolerance: float,
+    whirl: Whirl | None,
+    rate: float | None,
+    checks: tuple[int, int],
+    stored: TrackStore | None,
+    small: int,
+    full: Solver,
+) -> Source:
+    """The source of modes that `backend` and `solver` select, or that of a stored run.
+
+    checks: number of values at which a basis is verified, and number of modes. small: DOFs up to
+    which all modes of a value are taken. full: solves one value by `backend`.
+    """
+    freeze, at = sweep.freeze, sweep.at
+    around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
+    kind = None if stored is None else stored.open()
+    kept = None if stored is None else stored.reopen
+    if solver is not None:
+        return FullSource(freeze, at, count, solver, solver_name(solver), whirl, around, kept)
+    if backend not in BACKENDS:
+        raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
+    asked = backend == "reduced"
+    try:
+        if asked or (backend == "auto" and (len(at) >= WORTH_A_BASIS or kind is not None)):
+            common = (at, count, tolerance, around, *checks, kept)
+            found = _on_space(sweep, asked, kind, count, small, whirl, common)
+            if found is not None:
+                return found
+    except (BasisError, ConvergenceError, SingularSystemError, SingularPositionError):
+        if asked or stored is not None:
+            raise
+    if kind not in (None, FullSource.kind):
+        assert stored is not None
+        raise stored.other_model()
+    chosen = "slepc" if backend == "auto" else backend
+    return FullSource(freeze, at, count, full, chosen, whirl, around, kept)
+
+
+def _on_space(
+    sweep: Sweep, asked: bool, kind: str | None, count: int, small: int, whirl: Whirl | None,
+    common: tuple[Any, ...],
+) -> SpaceSource | None:  # fmt: skip
+    """The source on a space that the structure of the model allows, of that kind if one is given;
+    None without one."""
+    freeze, at, name = sweep.freeze, sweep.at, sweep.name
+    first = freeze(float(at[0]))
+    machine, moves = linked(first), name == "time" and whirl is None
+    if machine is not None and moves and kind in (None, LinkSource.kind):
+        return LinkSource(machine, freeze, name, whirl, *common)
+    large = asked or first.n > small
+    if kind in (None, ReducedSource.kind) and large and not first.rigid.shape[1]:
+        if shares_operators(lambda point: freeze(point[name]), [{name: float(at[0])}]):
+            return ReducedSource(freeze, name, whirl, *common)
+    if asked and kind is None:
+        raise InputError(
+            "backend: a reduced basis needs instants that share their operators and no free "
+            "mobility; choose another backend"
+        )
+    held = bool(2 * count <= first.n <= LARGEST and not first.rigid.shape[1])
+    if not (moves and held and hasattr(sweep.model, "freeze_many") and not asked):
+        return None
+    if kind not in (None, SmoothSource.kind):
+        return None
+    motion = InterpolatedMotion.of(sweep.model, *sweep.ends, summed=True, **sweep.constant)
+    if motion is None:
+        return None
+    family = SmoothFamily(motion, lambda point: freeze(float(point[name])), name)
+    return SmoothSource(family, freeze, name, whirl, *common)
+
+
+def solver_name(solver: Solver) -> str:
+    """What a solver is called in the dataset."""
+    return str(getattr(solver, "__name__", type(solver).__name__))
