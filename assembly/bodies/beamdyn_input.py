@@ -23,7 +23,7 @@ from assembly.materials.section_frames import section_axes
 from assembly.mesh.text_files import read_text, shown
 from assembly.types import Array
 
-AXES = [2, 0, 1]  # (x, y, z) along the blade first, from (x, y, z) with z along it
+AXES = FROM_BEAMDYN[:3]  # (x, y, z) along the blade first, from (x, y, z) with z along it
 
 
 def beamdyn_blade(primary: str | Path, hub_radius: float = 0.0) -> BladeTable:

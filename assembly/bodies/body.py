@@ -311,12 +311,7 @@ class Body(BodyData):
         list of operators, length k
             Those of the same loads are the same objects.
         """
-        keys = [column.tobytes() for column in np.ascontiguousarray(loads.T)]
-        new = [j for j, key in enumerate(keys) if key not in self._load_stiffness]
-        if new:
-            for j, u in zip(new, self.statics.response(loads[:, new]).T, strict=True):
-                self._load_stiffness[keys[j]] = self.statics.geometric(u)
-        return [self._load_stiffness[key] for key in keys]
+        return self.statics.of_loads(loads, self._load_stiffness, self.statics.geometric)
 
     @cached_property
     def attachments(self) -> dict[Any, Any]:

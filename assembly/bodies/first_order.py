@@ -108,12 +108,7 @@ class FirstOrder:
 
     def load_changes(self, loads: Array) -> list[Displaced]:
         """Those by the responses to loads (all DOFs, k), the same objects for the same loads."""
-        keys = [column.tobytes() for column in np.ascontiguousarray(loads.T)]
-        new = [j for j, key in enumerate(keys) if key not in self._load_changes]
-        if new:
-            for j, u in zip(new, self.statics.response(loads[:, new]).T, strict=True):
-                self._load_changes[keys[j]] = self.change_of(u)
-        return [self._load_changes[key] for key in keys]
+        return self.statics.of_loads(loads, self._load_changes, self.change_of)
 
     @cached_property
     def mobile_changes(self) -> list[Displaced]:

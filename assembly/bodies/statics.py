@@ -147,6 +147,17 @@ class BodyStatics:
                 u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
         return u
 
+    def of_loads(
+        self, loads: Array, known: dict[bytes, Any], form: Callable[[Array], Any]
+    ) -> list[Any]:
+        """What is formed of the responses to loads (n, k); known: by load, the same objects."""
+        keys = [column.tobytes() for column in np.ascontiguousarray(loads.T)]
+        new = [j for j, key in enumerate(keys) if key not in known]
+        if new:
+            for j, u in zip(new, self.response(loads[:, new]).T, strict=True):
+                known[keys[j]] = form(u)
+        return [known[key] for key in keys]
+
     @cached_property
     def unit_response(self) -> Array:
         return self.response(self.inertia_loads)

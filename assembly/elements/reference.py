@@ -18,16 +18,16 @@ from assembly.types import Array
 
 _TET = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
 _HEX = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
-_TRI = ((0, 0), (1, 0), (0, 1))
-_QUAD = ((0, 0), (1, 0), (1, 1), (0, 1))
+# A face at the bottom of each.
+_TRI = tuple(corner[:2] for corner in _TET[:3])
+_QUAD = tuple(corner[:2] for corner in _HEX[:4])
 _TET_EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
 _HEX_EDGES = (
     *((0, 1), (1, 2), (2, 3), (3, 0)),
     *((4, 5), (5, 6), (6, 7), (7, 4)),
     *((0, 4), (1, 5), (2, 6), (3, 7)),
 )
-_TRI_EDGES = ((0, 1), (1, 2), (2, 0))
-_QUAD_EDGES = ((0, 1), (1, 2), (2, 3), (3, 0))
+_TRI_EDGES, _QUAD_EDGES = _TET_EDGES[:3], _HEX_EDGES[:4]
 
 
 @dataclass(frozen=True)

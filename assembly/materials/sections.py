@@ -173,10 +173,7 @@ def circle(diameter: float, nu: float = 0.3, shear: float | None = None) -> Sect
         For impossible dimensions.
     """
     _positive("circle", diameter=diameter)
-    _check_poisson("circle", nu)
-    k = 6.0 * (1.0 + nu) / (7.0 + 6.0 * nu) if shear is None else shear
-    second = np.pi * diameter**4 / 64.0
-    return Section(np.pi * diameter**2 / 4.0, second, second, 2.0 * second, k, k, name="circle")
+    return _round("circle", diameter, 0.0, nu, shear)
 
 
 def tube(outer: float, inner: float, nu: float = 0.3, shear: float | None = None) -> Section:
@@ -201,16 +198,22 @@ def tube(outer: float, inner: float, nu: float = 0.3, shear: float | None = None
         For impossible dimensions.
     """
     _positive("tube", outer=outer, inner=inner)
-    _check_poisson("tube", nu)
     if inner >= outer:
         raise SectionError(f"tube: inner diameter {inner!r} must be smaller than outer {outer!r}")
+    return _round("tube", outer, inner, nu, shear)
+
+
+def _round(name: str, outer: float, inner: float, nu: float, shear: float | None) -> Section:
+    """A round section of two diameters, with Cowper's shear coefficient where none is given."""
+    if not -1.0 < as_number(nu, f"{name}: nu", SectionError) < 0.5:
+        raise SectionError(f"{name}: nu must lie between -1 and 0.5, got {nu!r}")
     m2 = (inner / outer) ** 2
     whole = (1.0 + m2) ** 2
     cowper = 6.0 * (1.0 + nu) * whole / ((7.0 + 6.0 * nu) * whole + (20.0 + 12.0 * nu) * m2)
     k = cowper if shear is None else shear
     second = np.pi * (outer**4 - inner**4) / 64.0
     area = np.pi * (outer**2 - inner**2) / 4.0
-    return Section(area, second, second, 2.0 * second, k, k, name="tube")
+    return Section(area, second, second, 2.0 * second, k, k, name=name)
 
 
 def i_profile(width: float, height: float, flange: float, web: float) -> Section:
@@ -256,11 +259,6 @@ def i_profile(width: float, height: float, flange: float, web: float) -> Section
 def _positive(shape: str, **sizes: float) -> None:
     for name, value in sizes.items():
         LENGTH.number(value, f"{shape}: {name}", SectionError)
-
-
-def _check_poisson(shape: str, nu: float) -> None:
-    if not -1.0 < as_number(nu, f"{shape}: nu", SectionError) < 0.5:
-        raise SectionError(f"{shape}: nu must lie between -1 and 0.5, got {nu!r}")
 
 
 def check_is_section(section: object) -> None:

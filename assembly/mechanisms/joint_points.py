@@ -7,6 +7,7 @@ which stiffens nothing); `carriers` has both, and their second derivatives.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -65,7 +66,7 @@ class PointForms:
         motion = sp.csr_matrix(self._carrier.W.value) @ self._nodal
         self.motion = body.on_coordinates(sp.csr_matrix(motion))
 
-    @property
+    @cached_property
     def second(self) -> tuple[Index, Array]:
         """Of a set's best-fit rotation: coordinates (k,) of the body, and the second derivatives
         (3, k, k) of the three rotations by these."""

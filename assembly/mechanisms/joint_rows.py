@@ -81,6 +81,7 @@ class JointRows:
             levers[:, 0] * self.distance,
             np.where(distance[:, None], levers[:, 1], given),
         )
+        self._rigid_arms, self._node_arms = skew([self.rigid_levers, self.node_levers])
         self.f = np.array([c.f for c in conditions])
         self._driven_rows = np.flatnonzero(self.driven).tolist()
         self._constant = np.zeros((3, len(conditions), 4))
@@ -164,14 +165,14 @@ class JointRows:
 
     def rigid_gradient(self, e: Evaluated) -> Taylor:
         """∂Φ by the motion (translation, rotation) of both frames in their axes, (..., m, 12)."""
-        return self._gradient(e, self.rigid_levers, np.ones(len(self)))
+        return self._gradient(e, self._rigid_arms, np.ones(len(self)))
 
     def node_gradient(self, e: Evaluated) -> Taylor:
         """∂Φ by the displacement and rotation of both nodes in body axes, (..., m, 12)."""
-        return self._gradient(e, self.node_levers, self.carried)
+        return self._gradient(e, self._node_arms, self.carried)
 
-    def _gradient(self, e: Evaluated, levers: tuple[Array, Array], carried: Array) -> Taylor:
-        near, far = (skew(lever) for lever in levers)
+    def _gradient(self, e: Evaluated, arms: Array, carried: Array) -> Taylor:
+        near, far = arms
         turned = matrix_vector(Taylor(skew(e.f.data)), e.d)  # f × d
         out = np.empty((*e.f.data.shape[:-1], 12))
         out[..., 0:3] = -e.f.data * self.distance
@@ -184,7 +185,7 @@ class JointRows:
         """∂²Φ by displacements and rotation vectors of both nodes, (..., m, 12, 12), symmetric."""
         f, d, R, h = e.f.value, e.d.value, e.relative.value, e.h.value
         s, p = self.node_levers
-        ws, wp = skew(s), skew(p)
+        ws, wp = self._node_arms
         carried, shown = self.carried[:, None, None].astype(float), self.distance[:, :, None]
         H = np.zeros((*f.shape[:-1], 12, 12))
         wf = skew(f)

@@ -22,8 +22,6 @@ from assembly.motion.motion import FunctionMotion, Motion, Steady, Turning
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array
 
-RECENT = 4  # times whose kinematics are kept
-
 
 @dataclass(frozen=True)
 class MovingBody:
@@ -97,7 +95,7 @@ class MovingBody:
         q, velocity, acceleration : array_like, shape (n,)
             Free degrees of freedom, m and rad, and their first two rates, in the moving frame.
         near : DeformedBody, optional
-            A neighbouring state; not needed.
+            A neighbouring state: at the same time, its kinematics are not computed again.
 
         Returns
         -------
@@ -118,11 +116,8 @@ class MovingBody:
                 f"q, velocity, acceleration: expected {len(self.body.free)} numbers each"
             )
         at = float(t)
-        if at not in self._recent:
-            if len(self._recent) == RECENT:
-                del self._recent[next(iter(self._recent))]
-            self._recent[at] = self.motion.at(at)
-        return DeformedBody(self._stack, self.motion, self._recent[at], at, *values)
+        now = near.now if near is not None and near.t == at else self.motion.at(at)
+        return DeformedBody(self._stack, self.motion, now, at, *values)
 
     def trim(self, t: float) -> DeformedBody:
         """The equilibrium of the body at rest in its moving frame, at finite displacements.
@@ -152,11 +147,6 @@ class MovingBody:
     @cached_property
     def _stack(self) -> MovingBodies:
         return MovingBodies([self.body])
-
-    @cached_property
-    def _recent(self) -> dict[float, Kinematics]:
-        """Kinematics of the last few times: Newton's method asks for each several times."""
-        return {}
 
 
 def moving(

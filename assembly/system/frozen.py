@@ -132,19 +132,10 @@ class FrozenSystem:
             n = int(shape[0])
         if n == 0:
             raise InputError("M: the system has no DOFs left (is every node clamped?)")
-        matrices = dict(
-            M=M,
-            C=C,
-            D=D,
-            K=K,
-            K_epsilon=K_epsilon,
-            K_omega2=K_omega2,
-            K_G=K_G,
-            K_D=K_D,
-            K_transport=K_transport,
-        )
+        given = (M, C, D, K, K_epsilon, K_omega2, K_G, K_D, K_transport)
         self.parts: dict[str, Combination] = {
-            name: Combination.wrap(_checked(name, matrices[name]), n, name) for name in PARTS
+            name: Combination.wrap(_checked(name, matrix), n, name)
+            for name, matrix in zip(PARTS, given, strict=True)
         }
         self.n = n
         self.Q = np.zeros(n) if Q is None else as_numbers(Q, "Q")
