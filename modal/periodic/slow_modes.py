@@ -176,7 +176,7 @@ def slow_modes(
             # What more slow coordinates do not halve is the error of the space.
             if enough or not error <= 0.5 * last:
                 break
-        if enough or isinstance(source, GalerkinModel):
+        if enough or (isinstance(source, GalerkinModel) and tolerance >= TOLERANCE):
             break
     assert best is not None
     return best

@@ -145,7 +145,7 @@ def _moving(A: Array, L: Array, period: float, harmonics: int) -> SlowMotion | N
         L = L + Z
         change = float(np.abs((sf @ Z).mean(axis=0)).max())
         first = change if first is None else first
-        if not np.isfinite(change) or change <= ACCURACY * size:
+        if change <= ACCURACY * size or not change <= first / np.sqrt(ACCURACY):
             break
     return SlowMotion(ss + sf @ L, L) if change <= max(first or 0.0, ACCURACY * size) else None
 
