@@ -137,7 +137,6 @@ def _moving(A: Array, L: Array, period: float, harmonics: int) -> SlowMotion | N
     waves = np.where(retained, 1j * rate * number, 0.0)[:, None, None]
     size, first = float(np.abs(ss).max()), None
     L = _filtered(L, retained)
-    change = np.inf
     for _ in range(ROUNDS):
         B = ss + sf @ L
         residual = fs + ff @ L - L @ B - np.fft.ifft(waves * np.fft.fft(L, axis=0), axis=0).real
@@ -145,9 +144,11 @@ def _moving(A: Array, L: Array, period: float, harmonics: int) -> SlowMotion | N
         L = L + Z
         change = float(np.abs((sf @ Z).mean(axis=0)).max())
         first = change if first is None else first
-        if change <= ACCURACY * size or not change <= first / np.sqrt(ACCURACY):
+        if not change <= first / np.sqrt(ACCURACY):
+            return None
+        if change <= ACCURACY * size:
             break
-    return SlowMotion(ss + sf @ L, L) if change <= max(first or 0.0, ACCURACY * size) else None
+    return SlowMotion(ss + sf @ L, L)
 
 
 def _filtered(values: Array, retained: Array) -> Array:
