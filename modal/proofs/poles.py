@@ -135,7 +135,8 @@ def _known_modes(
     centers = np.sort(np.concatenate([heights, *ends], axis=1), axis=1)
     edges = 0.5 * (centers[:, 1:] + centers[:, :-1])
     cuts = np.concatenate([ends[0], edges, ends[1]], axis=1)
-    slope = (W[:, None] + np.abs(lam)) * mass + damping[:, None]
+    with np.errstate(invalid="ignore"):  # no bound of W, no mass: the other term holds
+        slope = (W[:, None] + np.abs(lam)) * mass + damping[:, None]
     worst = np.zeros(len(W))
     for j in range(centers.shape[1]):
         total = np.zeros(len(W))

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from studies.model_files.quantities import Acceleration, Angle, Rate, Rpm, Strict, Vector
-from studies.model_files.units import UNITS
+from studies.model_files.quantities import UNITS, Acceleration, Angle, Rate, Rpm, Strict, Vector
 
 RPM = UNITS["rpm"][0]
 

@@ -18,7 +18,7 @@ from assembly.errors import ModelFileError
 from studies.__main__ import main
 from studies.cli.completion import KINDS
 from studies.model_files.loading import load_model
-from studies.model_files.units import Unit, UnitError, dimension
+from studies.model_files.quantities import Unit, UnitError, dimension
 from tests.support.paths import ROOT
 
 ROTOR = """

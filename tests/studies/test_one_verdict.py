@@ -15,7 +15,7 @@ import modal
 from assembly.gallery import four_bar
 from modal.checks.diagnosis import Diagnosis
 from studies import slider_crank
-from studies.cli.check_verdict import floquet_lines, verdict_lines
+from studies.cli.check import floquet_lines, verdict_lines
 from studies.registry import MODULES, study
 from studies.reporting.frozen_verdicts import verdicts
 from studies.reporting.protocol import Remark
