@@ -72,7 +72,7 @@ def _guarded(function: Any) -> Any:
             if wrong is None:
                 raise
             raise InputError(wrong) from fault
-        _explains(type(result))
+        _explains(type(result))  # type: ignore[arg-type]  # a class is hashable
         return result
 
     guarded.at_boundary = True  # type: ignore[attr-defined]
