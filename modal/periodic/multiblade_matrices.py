@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from assembly.system.frozen import PARTS, FrozenSystem
 
 DENSE = 200  # degrees of freedom up to which matrices are full arrays
-NOISE = 1e-13  # entries below this of their rows' largest, and relative asymmetry: round-off
+NOISE = 1e-13  # of the sums that entries are, and of the largest entry in asymmetry: round-off
 MATRICES = {"M": ("M",), "C": ("C", "D"), "K": tuple(p for p in PARTS if p not in ("M", "C", "D"))}
 
 Parts = dict[str, Any]  # the parts that are not zero, full or sparse (n, n)
@@ -35,14 +35,14 @@ def transformed(system: FrozenSystem, W: Any, rate: Any, second: Any) -> Parts:
         for name in PARTS
         if not system.parts[name].is_zero
     }
-    parts: Parts = {name: W.T @ (A @ W) for name, A in matrices.items()}
+    parts: Parts = {name: _product(W, A, W) for name, A in matrices.items()}
     M = matrices["M"]
-    _add(parts, "K_transport", W.T @ (M @ second))
-    _add(parts, "C", 2.0 * (W.T @ (M @ rate)))
+    _add(parts, "K_transport", _product(W, M, second))
+    _add(parts, "C", 2.0 * _product(W, M, rate))
     for name, target in (("C", "K_transport"), ("D", "K_D")):
         if name in matrices:
-            _add(parts, target, W.T @ (matrices[name] @ rate))
-    return {name: _without_noise(A) for name, A in parts.items()}
+            _add(parts, target, _product(W, matrices[name], rate))
+    return parts
 
 
 def frozen(parts: Parts, **attributes: Any) -> FrozenSystem:
@@ -87,17 +87,14 @@ def _add(parts: Parts, name: str, A: Any) -> None:
     parts[name] = parts[name] + A if name in parts else A
 
 
-def _without_noise(A: Any) -> Any:
-    """A matrix without the entries that are round-off of its rows."""
-    if not sp.issparse(A):
-        rows = np.abs(A).max(axis=1)
-        return np.where(np.abs(A) > NOISE * np.sqrt(np.outer(rows, rows)), A, 0.0)
-    A = sp.csr_matrix(A)
-    rows = abs(A).max(axis=1).toarray().ravel()
-    entries = A.tocoo()
-    kept = np.abs(entries.data) > NOISE * np.sqrt(rows[entries.row] * rows[entries.col])
-    where = (entries.row[kept], entries.col[kept])
-    return sp.csr_matrix((entries.data[kept], where), shape=A.shape)
+def _product(W: Any, A: Any, X: Any) -> Any:
+    """WᵀAX without the entries that are round-off of their sums."""
+    B, size = W.T @ (A @ X), NOISE * (abs(W).T @ (abs(A) @ abs(X)))
+    if not sp.issparse(B):
+        return np.where(np.abs(B) > size, B, 0.0)
+    B = sp.csr_matrix(B.multiply(abs(B) > size))
+    B.eliminate_zeros()
+    return B
 
 
 def _mirrored(A: Any) -> Any:

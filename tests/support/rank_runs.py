@@ -29,7 +29,7 @@ from assembly.linalg.factorization import Factorization
 from assembly.linalg.solver import active, linear_solver
 from assembly.parallel.ranks import world
 from modal.maps import stability_maps
-from modal.maps.methods import ReducedMethod
+from modal.maps.methods import SpaceMethod
 from tests.support.shaken_pendulum import RATE, pendulum
 
 ROOT = Path(__file__).parents[2]
@@ -88,14 +88,14 @@ def maps(comm: Any, folder: Path) -> dict[str, Any]:
     stored = stability_map(folder / "map.zarr", comm)
     in_memory = stability_map(None, comm)
     everywhere = comm.allgather(bits(in_memory))
-    tile = ReducedMethod.tile
+    tile = SpaceMethod.tile
 
-    def failing(self: ReducedMethod, place: Any) -> Any:
+    def failing(self: SpaceMethod, place: Any) -> Any:
         if comm.rank == comm.size - 1:
             raise ConvergenceError("at a point: no")
         return tile(self, place)
 
-    with patch.object(ReducedMethod, "tile", failing):
+    with patch.object(SpaceMethod, "tile", failing):
         try:
             stability_map(None, comm)
             raised = "nothing"
@@ -165,16 +165,16 @@ def groups(comm: Any, folder: Path) -> dict[str, Any]:
 
 def killed(comm: Any, folder: Path) -> dict[str, Any]:
     """A map of which the last rank is killed in its third tile."""
-    tile, count = ReducedMethod.tile, 0
+    tile, count = SpaceMethod.tile, 0
 
-    def dying(self: ReducedMethod, place: Any) -> Any:
+    def dying(self: SpaceMethod, place: Any) -> Any:
         nonlocal count
         count += 1
         if comm.rank == comm.size - 1 and count == 3:
             os.kill(os.getpid(), signal.SIGKILL)
         return tile(self, place)
 
-    with patch.object(ReducedMethod, "tile", dying):
+    with patch.object(SpaceMethod, "tile", dying):
         stability_map(folder / "map.zarr", comm)
     return {}
 
