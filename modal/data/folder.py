@@ -37,7 +37,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, *parts: bytes | memoryview) -> None:
-    """Write a file in one go: it appears complete or not at all. Raises OSError."""
+    """Write a file into a folder that exists: it appears complete or not at all. Raises OSError."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
     with replacing(path) as temporary, temporary.open("wb") as file:
         for part in parts:
             file.write(part)
