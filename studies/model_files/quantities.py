@@ -156,7 +156,7 @@ def _schema(unit: str) -> WithJsonSchema:
 
 _STIFFNESS = Unit.of("N/m", "N m/rad", "N/rad")
 _DAMPING = Unit.of("N s/m", "N m s/rad", "N s/rad")
-_FORCE = Unit.of("N", "N m")
+_LOAD = Unit.of("N", "N m")
 _TURN = Unit.of("rad/s", angular=True)
 
 _ANGLE = magnitudes.Magnitude("angle", "rad", 0.0, 1e9, signed=True)
@@ -206,7 +206,7 @@ DampingEntry = Annotated[
 ]
 Stiffness = Annotated[StiffnessEntry, Field(ge=0.0)]
 DampingCoefficient = Annotated[DampingEntry, Field(ge=0.0)]
-Force = Annotated[float, _in_unit(_FORCE), _of_size(magnitudes.ENTRY), _schema("N or N·m")]
+Force = Annotated[float, _in_unit(_LOAD), _of_size(magnitudes.ENTRY), _schema("N or N·m")]
 UnbalanceSize = Annotated[
     float, _in_unit(Unit.of("kg m")), _of_size(magnitudes.ENTRY), _schema("kg m")
 ]
