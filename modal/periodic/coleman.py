@@ -120,11 +120,15 @@ class Coleman:
         rate = T @ S
         if self.rows is None:
             return T, rate, rate @ S
+        F, turned, bent = self.of_blades(model, t)
+        return F @ T, turned @ T + F @ rate, bent @ T + 2.0 * turned @ rate + F @ (rate @ S)
+
+    def of_blades(self, model: Any, t: float) -> tuple[Array, Array, Array]:
+        """F, Ḟ and F̈ (n, n) of q = F d, d the degrees of freedom that are alike in all blades."""
         E, first, second = (A[self.rows].toarray() for A in model.transformation(t))
         F = la.inv(E)
         turned = -F @ first @ F
-        bent = -F @ (second @ F + 2.0 * first @ turned)
-        return F @ T, turned @ T + F @ rate, bent @ T + 2.0 * turned @ rate + F @ (rate @ S)
+        return F, turned, -F @ (second @ F + 2.0 * first @ turned)
 
     def backwards(self, model: Any, t: float, q: Any) -> Any:
         """z (n, ...) of degrees of freedom q (n, ...) of the model."""

@@ -188,6 +188,15 @@ class MultibladeModel:
         """
         return names_of(self.shares(modes).values)
 
+    def of_blades(self, t: float) -> FrozenSystem:
+        """The system at t, s, in the degrees of freedom that are alike in all blades."""
+        system, coleman = self._freeze(t), self.coleman
+        if coleman.rows is None:
+            return system
+        rigid = self.model.transformation(t)[0][coleman.rows] @ system.rigid
+        parts = transformed(system, *coleman.of_blades(self.model, t))
+        return frozen(parts, rigid=rigid, parameters=system.parameters)
+
     def _at(self, t: float) -> FrozenSystem:
         parts, load = self._sampled(t)
         return self._frozen(parts, load, t, "multiblade coordinates", self._freeze(t).parameters)

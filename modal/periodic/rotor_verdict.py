@@ -19,7 +19,6 @@ from modal.periodic.floquet import Method, floquet
 from modal.periodic.floquet_modes import RESOLVED
 from modal.periodic.multiblade import MultibladeFamily
 from modal.periodic.multiblade_model import MultibladeModel
-from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Mask
 
 METHODS = ("frozen", "multiblade", "floquet")
@@ -71,8 +70,8 @@ def rotor_verdict(
 
     Notes
     -----
-    Frozen: the largest Re λ at the azimuths, in the model's own coordinates. Multiblade: of the
-    matrices averaged over the azimuth. Both are exact only where the multiblade matrices are
+    Frozen: the largest Re λ at the azimuths, in the degrees of freedom that are alike in all
+    blades. Multiblade: of the matrices averaged over the azimuth. Both are exact only where the multiblade matrices are
     constant, and the frozen one not even there. Floquet is the verdict: see docs/theory.md,
     "Rotors with blades".
 
@@ -132,11 +131,11 @@ def rotor_verdict(
 
 
 def _frozen(here: MultibladeModel, k: int, azimuths: int) -> tuple[float, float]:
-    """Largest Re λ (1/s) of the model at positions of a turn, and the frequency (Hz) there."""
-    equations = SecondOrderModel(here.model)
+    """Largest Re λ (1/s) at positions of a turn, and the frequency (Hz) there, of the degrees of
+    freedom that are alike in all blades."""
     best = (-np.inf, 0.0)
     for j in range(azimuths):
-        modes = solve(equations.at(here.period * j / azimuths).system, k=min(k, here.mean.n))
+        modes = solve(here.of_blades(here.period * j / azimuths), k=min(k, here.mean.n))
         worst = int(modes.growth_rate.argmax())
         if modes.growth_rate[worst] > best[0]:
             best = (float(modes.growth_rate[worst]), float(modes.frequency[worst]))
