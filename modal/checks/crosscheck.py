@@ -128,9 +128,10 @@ def crosscheck(
         work.run = follow_transients(unfrozen, at, work.lam, work.sigma, turns, progress)
         if T is not None:
             work.phase = "the Floquet exponents were found"
+            basis = None if breaks else unfrozen.frozen_basis
             work.floquet = floquet(
-                unfrozen.source, T, t0=work.t0, k=work.count, breaks=breaks,
-                basis=unfrozen.frozen_basis, progress=progress,
+                unfrozen.source, T, t0=work.t0, k=work.count, breaks=breaks, basis=basis,
+                method=None if basis is None else "reduced", progress=progress,
             )  # fmt: skip
         work.phase = ""
     except KeyboardInterrupt:
