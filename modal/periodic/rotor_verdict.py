@@ -71,9 +71,9 @@ def rotor_verdict(
     Notes
     -----
     Frozen: the largest Re λ at the azimuths, in the degrees of freedom that are alike in all
-    blades. Multiblade: of the matrices averaged over the azimuth. Both are exact only where the multiblade matrices are
-    constant, and the frozen one not even there. Floquet is the verdict: see docs/theory.md,
-    "Rotors with blades".
+    blades. Multiblade: of the matrices averaged over the azimuth. Both are exact only where the
+    multiblade matrices are constant, and the frozen one not even there. Floquet is the verdict: see
+    docs/theory.md, "Rotors with blades".
 
     Examples
     --------

@@ -67,13 +67,12 @@ class Rules:
 
 @dataclass(frozen=True)
 class Step:
-    """From instant a to instant b: the match, b with its clusters aligned, the events in between,
-    and which modes of a grow somewhere in it, as far as is known."""
+    """From instant a to instant b: the match, b with its clusters aligned, the events in
+    between."""
 
     match: Match
     b: Snapshot
     encounters: tuple[Encounter, ...]
-    may_grow: Mask
 
 
 @dataclass
@@ -149,13 +148,13 @@ class Follower:
         if pairs:
             target, mirrored = match.target[curve], match.mirrored[curve]
             match = Match(target, mirrored, overlap.of(target, mirrored), certainty)
-        events, may_grow = inspect(a, b, match, watched, met, search)
+        events = inspect(a, b, match, watched, met, search)
         place = next((e.at for e in events if e.kind == "cut"), None)
         middle = None if place is None else self._cut(a, b, place, search)
         if middle is not None:
             return middle, left
         events = [replace(e, kind="unresolved") if e.kind == "cut" else e for e in events]
-        return Step(match, b, tuple(events), may_grow)
+        return Step(match, b, tuple(events))
 
     def _cut(self, a: Snapshot, b: Snapshot, at: float, search: Search) -> Snapshot | None:
         """The modes near `at`, where an event is expected; None where no instant is left, or none
@@ -200,7 +199,6 @@ class _Path:
         self._mirrored = np.zeros(a.size, dtype=bool)
         self._certainty = np.full(a.size, np.inf)
         self._events: list[Encounter] = []
-        self._may_grow = np.zeros(a.size, dtype=bool)
 
     def add(self, step: Step) -> None:
         """Go on to the end of a step."""
@@ -260,7 +258,7 @@ class _Path:
             e if e.newborn < 0 else replace(e, newborn=int(place[e.newborn])) for e in self._events
         )
         match = Match(target, self._mirrored, mac, self._certainty)
-        return Step(match, b, events, self._may_grow)
+        return Step(match, b, events)
 
 
 def _doubtful(

@@ -29,35 +29,40 @@ BRACKET = 0.45
 
 def inspect(
     a: Snapshot, b: Snapshot, match: Match, watched: Mask, met: list[Encounter], search: Search
-) -> tuple[list[Encounter], Mask]:
-    """All events between a and b, or where to cut; and which modes of a (Ka,) grow at either end,
-    or may grow for a while between them.
+) -> list[Encounter]:
+    """All events between a and b, or where to cut.
 
     match: of a with b. met: the events of two modes that are already classified. watched (Ka,).
     """
     fine = abs(b.at - a.at) <= search.tolerance
-    may_grow, kept = a.growing.copy(), match.target >= 0
-    may_grow[kept] |= b.growing[match.target[kept]]
     onsets = list(onsets_between(a, b, match, watched, counted=fine))
     branches = None if fine else Branches.of(a, b, match)
     if onsets and not fine and search.left > 0:
         place = _onset_place(a, b, onsets[0], branches, search)
-        return [*met, replace(onsets[0], at=place, kind="cut")], may_grow
+        return [*met, replace(onsets[0], at=place, kind="cut")]
     if branches is None:
-        return [*met, *onsets], may_grow
+        return [*met, *onsets]
     placed = [_placed(a, b, branches, e, search) if e.kind == "crossing" else e for e in met]
     if any(e.kind == "cut" for e in placed):
-        return placed, may_grow
+        return placed
     events, number = [*placed, *onsets], branches.number
     usable = branches.counted & watched[number]
     usable &= ~np.isin(number, [e.first for e in onsets])
-    changes = list(_regime_changes(branches))
-    may_grow[number] |= changes[0][0] & branches.counted
-    for reached, curve in changes:
+    for reached, curve in _regime_changes(branches):
         for p in np.flatnonzero(reached & usable):
             place = a.at + hermite.lowest_inside(curve[:, p]) * (b.at - a.at)
-            return [*events, Encounter(int(number[p]), -1, place, 0.0, "cut")], may_grow
-    return [*events, *veerings_inside(a, b, match, branches, watched, met, search)], may_grow
+            return [*events, Encounter(int(number[p]), -1, place, 0.0, "cut")]
+    return [*events, *veerings_inside(a, b, match, branches, watched, met, search)]
+
+
+def may_grow(a: Snapshot, b: Snapshot, match: Match) -> Mask:
+    """Which modes of a (Ka,) may grow for a while before b, though they do not at its ends."""
+    out = np.zeros(a.size, dtype=bool)
+    branches = Branches.of(a, b, match)
+    if branches is not None:
+        reached, _ = next(_regime_changes(branches))
+        out[branches.number] = reached & branches.counted
+    return out
 
 
 def _placed(

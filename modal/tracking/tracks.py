@@ -13,6 +13,7 @@ import numpy as np
 
 from modal.tracking.encounters import Encounter
 from modal.tracking.following import Follower, Rules, Step
+from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Overlap, align, clusters
 from modal.tracking.rows import Rows
 from modal.tracking.snapshot import Snapshot
@@ -102,7 +103,7 @@ class Recorder:
         # Of the guard: what happens to those that come in, or grow for a while, is reported too; a
         # growing mode that is new may be one of the two real ones that any mode became.
         born = np.setdiff1d(np.flatnonzero(step.b.growing), onward).size > 0
-        entering = (onward >= 0) & reported[onward] | step.may_grow | born
+        entering = (onward >= 0) & reported[onward] | may_grow(a, step.b, step.match) | born
         entering &= (track >= 0) & ~watched
         if entering.any():
             step = self._follower.follow(a, snapshot, watched | entering)
