@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from assembly.system.null_chain import NullChain
-from modal.eigen.inverse_iteration import refined
+from modal.eigen.inverse_iteration import doubles_resolved, refined
 from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
@@ -53,6 +53,7 @@ def checked_modes(
     """
     quadratic = problem.quadratic
     first = found = _unit_mass(quadratic, in_order(problem, found), problem.k)
+    found = doubles_resolved(quadratic, found, problem.k)
     if not problem.growth_only:
         found = refined(quadratic, found, np.arange(min(problem.k, len(found.eigenvalues))))
     found = restore_axis(quadratic, found)

@@ -22,11 +22,30 @@ from assembly.errors import SingularSystemError
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.solvers.shift_invert import ShiftInvert
-from modal.eigen.spectrum import separated
-from modal.eigen.tolerances import ATTEMPTS, EPS, HALF, SMALL, WEAK, ZERO
+from modal.eigen.spectrum import rotated, separated, unevenness
+from modal.eigen.tolerances import ATTEMPTS, EPS, GROUP, HALF, SMALL, WEAK, ZERO
 from modal.types import Array, Complex, Index
 
 Group = tuple[int, ...]
+
+
+def doubles_resolved(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
+    """The same pairs; of the first `count`, those r ± iδ that are double real ones as two.
+
+    LAPACK returns a semisimple double real eigenvalue as such a pair, with δ at the round-off of
+    its own problem (modal/eigen/spectrum.py). The pair is replaced by two real
+    eigenvalues when real vectors, as they are or after iteration, solve the quadratic to round-off.
+    """
+    lam = pairs.eigenvalues[:count]
+    near = np.flatnonzero((lam.imag > 0.0) & (lam.imag <= HALF * np.abs(lam)))
+    near = near[unevenness(rotated(pairs.right[:, near])) <= 1.0 / GROUP]
+    for j in near[::-1]:
+        two = pairs.take(np.array([j])).doubled(np.array([0]))
+        if not np.all(_error(quadratic, two) <= ZERO):
+            two = _better(quadratic, two)
+        if np.all(_error(quadratic, two) <= ZERO):
+            pairs = _with(pairs.doubled(np.array([j])), [two], [(int(j), int(j) + 1)])
+    return pairs
 
 
 def refined(quadratic: Quadratic, pairs: Pairs, index: Index) -> Pairs:

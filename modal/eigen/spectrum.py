@@ -50,6 +50,17 @@ def levels(values: Array) -> Array:
     return level
 
 
+def rotated(x: NDArray[np.inexact[Any]]) -> Complex:
+    """Vectors (..., n, k) whose real and imaginary parts are orthogonal, the real one longer."""
+    return np.asarray(x * np.exp(-0.5j * np.angle((x**2).sum(axis=-2, keepdims=True))))
+
+
+def unevenness(x: Complex) -> Array:
+    """‖a‖/‖b‖ (..., k) of vectors a + ib from `rotated`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.linalg.norm(x.real, axis=-2) / np.linalg.norm(x.imag, axis=-2))
+
+
 def separated(
     lam: NDArray[Any], right: NDArray[Any], left: NDArray[Any], size: float | Array
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -81,9 +92,8 @@ def separated(
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = np.linalg.norm(X, axis=-2) * np.linalg.norm(Y, axis=-2)
         condition = condition / np.abs((Y.conj() * X).sum(axis=-2))
-        uneven = np.linalg.norm(X.real, axis=-2) / np.linalg.norm(X.imag, axis=-2)
     allowed = ROUND_OFF * condition * np.asarray(size)[..., None]
-    uneven = np.minimum(uneven, 2.0 / GROUP)
+    uneven = np.minimum(unevenness(X), 2.0 / GROUP)
     first = near & (uneven <= 1.0 / GROUP) & (lam.imag * uneven <= allowed)
     second = np.roll(first, 1, axis=-1)
     lam = np.where(first | second, lam.real, lam)

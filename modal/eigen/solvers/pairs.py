@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.eigen.spectrum import levels
+from modal.eigen.spectrum import levels, rotated
 from modal.eigen.tolerances import GROUP
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,24 @@ class Pairs:
     def upper(self) -> Pairs:
         """One of each conjugate pair, Im λ ≥ 0; real eigenvalues each once."""
         return self.take(np.flatnonzero(self.eigenvalues.imag >= 0.0))
+
+    def doubled(self, double: Index) -> Pairs:
+        """Replaces each numbered pair by two real eigenpairs: of x = a + ib, a and b."""
+        index = np.sort(np.concatenate([np.arange(len(self.eigenvalues)), double]))
+        second = np.diff(index, prepend=-1) == 0
+        which = np.isin(index, double)
+        made = self.take(index)
+
+        def parts(X: Complex) -> Complex:
+            whole = rotated(X)
+            return np.where(which, np.where(second, whole.imag, whole.real), X)
+
+        return replace(
+            made,
+            eigenvalues=np.where(which, made.eigenvalues.real, made.eigenvalues),
+            right=parts(made.right),
+            left=None if made.left is None else parts(made.left),
+        )
 
     def nearest(self, target: complex) -> Pairs:
         """Sorted by distance to the target."""
