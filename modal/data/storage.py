@@ -65,8 +65,6 @@ def write_dataset(dataset: xr.Dataset, path: str | Path, overwrite: bool = True)
         raise StorageError(f"{target}: exists already and was not asked to be replaced")
     if target.is_dir():
         raise StorageError(f"{target}: is a folder; give the name of a file")
-    if not target.parent.is_dir():
-        raise StorageError(f"{target}: could not be written: No such file or directory")
     try:
         content = _netcdf(dataset)
         write_whole(target, content)

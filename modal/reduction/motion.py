@@ -33,7 +33,7 @@ from modal.reduction.instants import BODY, Instants, dual_squares
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
 from modal.reduction.projection import projections
 from modal.reduction.space import SAMPLE, Space
-from modal.types import Array, Complex
+from modal.types import Array
 
 
 class ReducedMotion:
@@ -98,23 +98,6 @@ class ReducedMotion:
     def round_off(self, sizes: Array) -> Array:
         """Of eigenvalues of some sizes |λ|, rad/s, per unit condition."""
         return self.space.quotient_round_off(sizes)
-
-    def exponent_error(self, t: float, vectors: Complex) -> Array:
-        """Estimated error (m,), 1/s, of Floquet exponents with vectors (2r, m) of (q, q̇) at t.
-
-        As in modal/periodic/orbit_error.py: ρᴴ(K − ω²M)⁻¹ρ / (2ω qᴴMq), and round-off.
-        """
-        r = len(vectors) // 2
-        q, v = vectors[:r], vectors[r:]
-        system = self.freeze(t)
-        M = system.M.toarray()
-        a = -np.linalg.solve(M, system.damping @ v + system.stiffness @ q)
-        missing = self.missing(np.array([t]), q[None], v[None], a[None])[0][0]
-        tiny = np.finfo(float).tiny
-        inertia = np.maximum((q.conj() * (M @ q)).sum(axis=0).real, tiny)
-        speed = np.maximum((v.conj() * (M @ v)).sum(axis=0).real, tiny)
-        by_basis = missing**2 / (2.0 * np.sqrt(speed * inertia))
-        return np.asarray(by_basis + self.round_off(np.sqrt(speed / inertia)))
 
 
 class BodyMotion(ReducedMotion):
