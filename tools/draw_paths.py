@@ -13,6 +13,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -77,6 +78,13 @@ def verbs() -> dict[str, Callable[[], Any]]:
     }
 
 
+@cache
+def _file(path: str) -> str | None:
+    """The name of a file of `modal`, without its suffix; None of another."""
+    inside = Path(path).is_relative_to(PACKAGE)
+    return str(Path(path).relative_to(PACKAGE).with_suffix("")) if inside else None
+
+
 def route(call: Callable[[], Any]) -> Route:
     """The path of one call; caches of an earlier one are filled."""
     call()
@@ -84,9 +92,7 @@ def route(call: Callable[[], Any]) -> Route:
     entered: list[str] = []
 
     def name(frame: FrameType) -> str | None:
-        path = Path(frame.f_code.co_filename)
-        inside = path.is_relative_to(PACKAGE) and frame.f_code.co_name != "<module>"
-        return str(path.relative_to(PACKAGE).with_suffix("")) if inside else None
+        return None if frame.f_code.co_name == "<module>" else _file(frame.f_code.co_filename)
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
         if event != "call" or (here := name(frame)) is None:

@@ -73,6 +73,7 @@ def test_blade_campbell() -> None:
     assert first == pytest.approx(2.0 * example["resonance"], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_asymmetric_shaft() -> None:
     example = run("asymmetric_shaft")
     section = example["section"]
@@ -134,6 +135,7 @@ def test_spin_up() -> None:
     assert example["action"] < 1e-3 * np.abs(example["tracks"]["growth_rate"].values).max()
 
 
+@pytest.mark.slow
 def test_stability_map() -> None:
     """Every point of the map against the closed form, apart from those on the boundary."""
     example = run("stability_map")

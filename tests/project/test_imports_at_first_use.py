@@ -45,6 +45,7 @@ def test_help_imports_no_numerics() -> None:
     assert not imported(["--help"], code) & (HEAVY | {"scipy"})
 
 
+@pytest.mark.slow
 def test_solving_and_tracking_do_not_import_what_they_do_not_use() -> None:
     names = imported([], "from assembly import beam\nfrom modal import solve, track")
     assert not names & (HEAVY - {"skfem", "meshio", "xarray"})

@@ -86,6 +86,7 @@ def test_the_error_of_the_integrator_does_not_break_the_balance_of_an_elastic_dr
     assert hasattr(model, "freeze_many") and InterpolatedMotion.of(model, 0.0, model.period)
 
 
+@pytest.mark.slow
 def test_a_steady_rotation_stands(blade: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", blade, "--modes", "2"]) == 0
     shown = capsys.readouterr().out
@@ -179,6 +180,7 @@ class Swing:
         return FrozenSystem(M=[[1.0]], D=[[0.02]], K=[[1.0 + 0.3 * np.cos(2.0 * t)]])
 
 
+@pytest.mark.slow
 def test_share_of_the_motion_in_which_a_mode_lasts() -> None:
     """Mathieu's mode lasts 0.35 to 0.48 s where it lasts at all, and its period is 6 s; a thousand
     times slower it lasts through."""

@@ -81,6 +81,7 @@ def test_rerun_of_a_model_file_says_what_to_type(
     assert f"type frozen-motion track {model}, or solve, map or check" in one_line(capsys)
 
 
+@pytest.mark.slow
 def test_a_mechanism_of_a_file_is_the_library_s(tmp_path: Path) -> None:
     """The file's slider-crank has the frequencies of the one put together in Python."""
     import assembly
@@ -253,6 +254,7 @@ def test_a_parameter_the_model_does_not_have(
     assert 'did you mean "epsilon"?' in one_line(capsys)
 
 
+@pytest.mark.slow
 def test_check_prints_properties_comparison_and_verdict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -277,6 +279,7 @@ def test_check_of_a_motion_without_a_period_asks_for_times(
     assert "give --times start:stop:count" in one_line(capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "options"),
     [

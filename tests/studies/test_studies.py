@@ -71,6 +71,7 @@ def test_slider_crank_writes_datasets_of_the_schema(tmp_path: Path) -> None:
     assert not list(out.path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_the_corrected_rate_predicts_the_transient_and_the_frozen_rate_does_not() -> None:
     """Time integration of the full equations is the reference (modal.integrate, order 4)."""
     b = slider_crank.stiffness_damping(0.005, elements=6)
@@ -105,6 +106,7 @@ def test_rotating_blade_with_its_own_settings(tmp_path: Path) -> None:
     assert main(["run", "rotating-blade", "--out", str(tmp_path / "out")]) == 0
 
 
+@pytest.mark.slow
 def test_rotating_blade_runs_and_its_map_has_all_three_verdicts(tmp_path: Path) -> None:
     out = OutputFolder(tmp_path / "out", "rotating-blade")
     tracks = rotating_blade.main(blade="beam", speeds=9, map_points=15, out=out)

@@ -175,6 +175,7 @@ def test_an_undamped_body_stays_conservative(make: Callable[..., Body]) -> None:
     assert system.parts["D"].is_zero
 
 
+@pytest.mark.slow
 def test_sweep_of_a_solid_by_its_basis_is_that_of_full_solves() -> None:
     body, speeds = brick_blade(0.01, 0.1, depth=0.03), np.linspace(0.0, 200.0, 9)
     options = dict(axis=(0, 0, 1), k=4, prestress="first-order")

@@ -263,6 +263,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_error_shrinks_with_the_expected_order(case: Case) -> None:
     coarse, fine = (np.asarray(case.error(n)) for n in case.meshes)

@@ -110,6 +110,7 @@ def compare(made: assembly.Body, matrix, directions, expected) -> None:  # type:
     assert np.linalg.norm(found - expected[made.free]) < 1e-11 * scale
 
 
+@pytest.mark.slow
 def test_nonlinear_prestress(block: assembly.Body, directions: NDArray[np.float64]) -> None:
     motion = dict(omega=OMEGA, epsilon=EPSILON, acceleration=ACCELERATION)
     system = block.freeze(**motion, prestress="nonlinear")

@@ -64,6 +64,7 @@ def test_a_blade_without_dampers_is_marginal_at_rest() -> None:
     assert system.stiffness.nnz == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rpm", "works", "growth"),
     [

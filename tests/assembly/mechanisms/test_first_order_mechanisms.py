@@ -262,6 +262,7 @@ def on_mounts(stiffness: float, speed: float) -> Mechanism:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "machine",
     [lambda: sprung_arm(1.0), lambda: on_mounts(1e6, 1.0), lambda: on_mounts(1e6, 30.0)],

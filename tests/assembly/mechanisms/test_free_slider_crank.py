@@ -22,6 +22,7 @@ def free_slider_crank(elements: int, t: float = 0.003, transport: bool = False) 
     return mechanism.freeze(t, transport=transport).only("C", "K")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [0.0, 0.003, 0.017])
 def test_both_deflations_agree_with_fifty_digits(t: float) -> None:
     system = free_slider_crank(2, t)

@@ -178,6 +178,7 @@ def rates(f: Callable[[float], Array], h: float) -> tuple[Array, Array]:
     return first, second / (180.0 * h * h)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "count"), CASES, ids=[make.__name__ for make, _ in CASES])
 def test_frozen_matrices_are_derivatives_of_inverse_dynamics(
     make: Callable[[Laws], assembly.Mechanism], count: int

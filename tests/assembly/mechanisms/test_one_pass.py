@@ -47,6 +47,7 @@ def of_one(whole: BodiesMotion, k: int) -> BodiesMotion:
     return BodiesMotion(stack, *rows, whole.path[:, own])
 
 
+@pytest.mark.slow
 def test_all_bodies_in_one_pass_are_the_bodies_one_by_one() -> None:
     whole = motion(bodies())
     alone = [of_one(whole, k) for k in range(len(whole.stack.bodies))]

@@ -341,6 +341,7 @@ def test_a_hostile_file_name_exits_2_with_one_line(
     assert error.startswith("frozen-motion: ") and error.count("\n") == 1 and len(error) < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [r"$\frac{$", "$" * 100, os.fsdecode(b"\xff"), "a\nb", "a_{^"])
 def test_a_file_name_is_no_formula(here: Path, name: str) -> None:
     """matplotlib reads what stands between two $ as a formula, and a title is the file's name."""

@@ -95,6 +95,7 @@ def test_rates_of_a_fitted_motion_are_those_of_its_own_frame() -> None:
     assert_allclose(motion.at(s).acceleration, a, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_reported_uncertainty_is_the_scatter_of_repeated_records() -> None:
     """Monte Carlo: 200 records with fresh noise; a standard deviation of 200 has 5 % of its own."""
     rng, noise, s = np.random.default_rng(1), 2e-4, 1.1

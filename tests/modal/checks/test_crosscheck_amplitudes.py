@@ -46,6 +46,7 @@ def test_backbone_of_a_pendulum() -> None:
     assert np.abs(check.final_amplitude.values / check.amplitude.values - 1.0).max() < 2e-2
 
 
+@pytest.mark.slow
 def test_small_damped_vibrations_are_the_linear_ones() -> None:
     """λ of J ẍ + c ẋ + m g L x = 0."""
     check = modal.crosscheck_amplitudes(pendulum(GRAVITY, damping=0.2), [1e-3], cycles=8, steps=8)

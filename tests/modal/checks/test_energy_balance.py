@@ -20,6 +20,7 @@ def test_a_blade_that_spins_up_and_a_mechanism_keep_the_balance() -> None:
     assert energy_balance(slider_crank.model(elements=3), t1=0.008).verdict == "holds"
 
 
+@pytest.mark.slow
 def test_a_stiffness_that_jumps_between_instants_breaks_it() -> None:
     """The defect of a jump of K falls with the square of the step: not the integrator's error."""
 

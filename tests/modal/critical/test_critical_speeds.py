@@ -67,6 +67,7 @@ def stepped(elements: int = 8, **options: object) -> assembly.Rotor:
     )
 
 
+@pytest.mark.slow
 def test_both_ways_agree_and_each_speed_is_on_the_line() -> None:
     """The Hermitian eigenproblem against crossings of followed modes; λ(Ω) = iΩ by LAPACK."""
     plain = stepped(bearings=[assembly.Bearing(0.0, 1e7), assembly.Bearing(1.0, (1e7, 2e7))])

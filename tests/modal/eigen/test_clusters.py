@@ -65,6 +65,7 @@ def test_no_mode_of_a_cluster_is_missed_or_doubled(backend: str) -> None:
         assert np.linalg.cond(np.vstack([modes.right, modes.right * modes.eigenvalues])) < 1e8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["block", "krylov"])
 def test_sparse_methods_themselves_miss_none(method: str) -> None:
     """The same family without the short cut that small definite instants take by LAPACK.
@@ -115,6 +116,7 @@ def test_conservative_systems_have_no_real_part() -> None:
         assert np.all(modes.eigenvalues.real == 0.0) and np.all(modes.eigenvalues.imag > 0.0)
 
 
+@pytest.mark.slow
 def test_gyroscopic_stabilisation_has_the_verdict_of_fifty_digits() -> None:
     """K indefinite, C large or small: unstable exactly where the 50-digit spectrum leaves the
     axis."""

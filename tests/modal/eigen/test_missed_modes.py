@@ -88,6 +88,7 @@ def test_modes_that_accumulate_are_found() -> None:
     )
 
 
+@pytest.mark.slow
 def test_proportional_damping_and_spin_up_are_solved_by_the_block_method(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -128,6 +128,7 @@ def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.Monk
         assert np.abs(exact / value - 1.0).min() < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [0.0, 0.3])
 def test_krylov_schur_takes_over_from_a_stopped_block_run(
     monkeypatch: pytest.MonkeyPatch, damping: float

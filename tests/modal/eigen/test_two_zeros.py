@@ -122,6 +122,7 @@ def slider_crank(elements: int, transport: bool) -> FrozenSystem:
     return mechanism.freeze(t=0.004, transport=transport).only("C", "K")
 
 
+@pytest.mark.slow
 def test_free_slider_crank_has_two_zeros_and_its_elastic_modes_are_untouched() -> None:
     """Both deflations against 50 digits: the two zeros gone, the others to 1e-9."""
     system = slider_crank(elements=2, transport=False)

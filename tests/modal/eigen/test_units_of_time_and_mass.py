@@ -159,6 +159,7 @@ MADE: dict[str, tuple[Callable[[Any, float], xr.Dataset], Callable[[], Any]]] = 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MADE)
 def test_datasets(name: str) -> None:
     make, model = MADE[name]

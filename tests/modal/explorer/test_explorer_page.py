@@ -258,6 +258,7 @@ def test_keys_move_through_points_and_modes(page: Any, tracks: xr.Dataset) -> No
     np.testing.assert_allclose(page.evaluate(camera), before, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_space_starts_and_stops_the_vibration(page: Any) -> None:
     def phase() -> float:
         return float(page.evaluate("() => document.querySelector('.fm').explorer.machine.phase"))
@@ -278,6 +279,7 @@ def test_space_starts_and_stops_the_vibration(page: Any) -> None:
     assert phase() == stopped
 
 
+@pytest.mark.slow
 def test_pointing_at_a_cell_of_a_map(page: Any, grid: tuple[assembly.Body, xr.Dataset]) -> None:
     """Its values, and a shape from a point of the same verdict; a click keeps the choice."""
     _, charted = grid
@@ -344,6 +346,7 @@ def test_pointing_at_the_machine_names_body_and_node(page: Any) -> None:
     assert any(f"{name}, node " in hint.text_content() for name in ("crank", "rod", "slider"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", [TRACKS, MAP])
 def test_a_phone(running: Any, page_file: Path, view: int, tracks: xr.Dataset) -> None:
     """A narrow page does not scroll sideways, and a tap chooses."""

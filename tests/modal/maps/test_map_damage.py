@@ -153,6 +153,7 @@ def test_all_chunks_of_another_tile_are_noticed(store: Path, whole: Path) -> Non
     xr.testing.assert_identical(compute(store), compute(whole))
 
 
+@pytest.mark.slow
 def test_a_tile_of_another_map_is_noticed(store: Path, whole: Path, tmp_path: Path) -> None:
     """The same grid and model, fewer modes: the tile's digest is sound, but of its own map."""
     other = tmp_path / "other.zarr"

@@ -120,6 +120,7 @@ def test_another_model_is_refused(
     xr.testing.assert_identical(again, first)
 
 
+@pytest.mark.slow
 def test_blades_on_another_hub_are_refused_where_the_last_point_is_at_rest(tmp_path: Path) -> None:
     """At rest the hub's radius does not act: a fingerprint of that point alone accepts 5 m."""
     axes = dict(omega=np.linspace(300.0, 0.0, 20), epsilon=np.linspace(-50.0, 0.0, 20))
@@ -140,6 +141,7 @@ def test_blades_on_another_hub_are_refused_where_the_last_point_is_at_rest(tmp_p
     xr.testing.assert_identical(run(0.0, True), first)
 
 
+@pytest.mark.slow
 def test_the_same_matrices_in_other_terms_are_refused(tmp_path: Path) -> None:
     """The stored basis has its operators by number: their order counts."""
 
@@ -161,6 +163,7 @@ def test_the_same_matrices_in_other_terms_are_refused(tmp_path: Path) -> None:
         stability_map(Split((1, 0)), resume=True, **options)
 
 
+@pytest.mark.slow
 def test_round_off_of_another_machine_is_no_other_model(tmp_path: Path) -> None:
     """Every entry of every matrix changed by up to 1e-13 of itself."""
     first, second = Changed(same), Changed(same)
@@ -207,6 +210,7 @@ def family(**changes: Any) -> Callable[..., Callable[[float], np.ndarray]]:
 CHART = dict(a=np.linspace(0.3, 4.6, 6), q=np.array([0.2, 0.5, 0.9]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -222,6 +226,7 @@ def test_a_chart_of_another_callable_is_refused(changes: dict[str, Any], tmp_pat
     xr.testing.assert_identical(hill_chart(family(), np.pi, resume=True, **options), first)
 
 
+@pytest.mark.slow
 def test_a_chart_of_another_period_or_breaks_is_refused(tmp_path: Path) -> None:
     options: dict[str, Any] = dict(store=tmp_path / "chart.zarr", progress=False, resume=True)
     hill_chart(mathieu, np.pi, **CHART, **options)
@@ -249,6 +254,7 @@ def test_a_chart_of_a_model_that_freezes_is_known_by_its_matrices(tmp_path: Path
     xr.testing.assert_identical(again, first)
 
 
+@pytest.mark.slow
 def test_a_damaged_chart_is_mended(tmp_path: Path) -> None:
     options: dict[str, Any] = dict(store=tmp_path / "chart.zarr", progress=False, resume=True)
     first = hill_chart(mathieu, np.pi, **CHART, **options)

@@ -241,6 +241,7 @@ def test_interrupt_leaves_whole_tiles_and_no_partial_files(tmp_path: Path) -> No
     assert bool(xr.open_zarr(store, consolidated=False).done.all())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     """A store on a disk of 400 kB: one StorageError line; with room again the map is completed."""

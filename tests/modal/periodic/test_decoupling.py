@@ -46,6 +46,7 @@ class Overdamped(Oscillators):
         self.D[2, 2] = 460.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [Oscillators(0.0, 0.0), Oscillators(1.5, 0.0), Oscillators(1.5, 0.05), Overdamped(1.5)],

@@ -60,6 +60,7 @@ def test_mathieu_boundaries(q: float, name: str, a: float) -> None:
     assert trace == pytest.approx(due, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, outward", [("b1", -1.0), ("a1", 1.0), ("b2", -1.0), ("a2", 1.0)])
 def test_mathieu_boundary_is_found_to_1e_6_by_the_verdict(name: str, outward: float) -> None:
     # Between b_n and a_n the tongue is unstable; bisect on the verdict alone.

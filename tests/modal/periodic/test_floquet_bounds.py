@@ -105,6 +105,7 @@ def family(seed: int) -> tuple[object, float, np.ndarray]:
     return A, T, np.array(rates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 def test_exact_exponents_of_a_family(seed: int) -> None:
     A, T, due = family(seed)
@@ -178,6 +179,7 @@ def test_the_whole_monodromy_of_a_damped_beam() -> None:
     np.testing.assert_allclose(found.exponents.real[:4], slow, rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_mode_below_round_off_is_not_the_critical_one_of_a_chart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

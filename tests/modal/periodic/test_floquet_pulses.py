@@ -92,6 +92,7 @@ def test_half_the_period_is_refused(start: float, form: str) -> None:
         floquet(model, 0.5 * PERIOD)
 
 
+@pytest.mark.slow
 def test_a_smooth_pulse_of_a_callable() -> None:
     """A Gaussian of 0.2 % of the period, against Runge–Kutta steps no longer than a tenth of it."""
     place, width = 0.618 * PERIOD, 0.002 * PERIOD

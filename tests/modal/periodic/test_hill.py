@@ -13,6 +13,7 @@ from tests.support.floquet_cases import mathieu, mathieu_tongues, meissner
 STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
 
 
+@pytest.mark.slow
 def test_mathieu_chart_has_its_tongues_where_scipy_has_them(tmp_path: Path) -> None:
     a, q = np.linspace(0.3, 4.6, 12), np.array([0.2, 0.9])
     chart = hill_chart(mathieu, np.pi, a=a, q=q, store=tmp_path / "chart.zarr")

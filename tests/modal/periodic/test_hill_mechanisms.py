@@ -211,6 +211,7 @@ def test_a_chart_of_large_links_is_on_their_bases() -> None:
         assert growth == pytest.approx(full, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_bases_of_links_hold_the_modes_of_every_motion_of_a_chart() -> None:
     """Grown at two corners, at a speed and an instant between: the full mechanism's eigenvalues."""
     fine = damped_rod(68)

@@ -127,6 +127,7 @@ def test_tracks_take_one_parameter(arguments: dict[str, list[float]]) -> None:
         modal.track_periodic(HingedRotor, 1.0, **arguments)
 
 
+@pytest.mark.slow
 def test_a_mode_that_ends_at_a_resonance_is_lost() -> None:
     """1 + d cos 2t: at d = 0 one oscillation, from d > 0 on two real exponents."""
 

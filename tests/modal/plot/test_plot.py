@@ -320,6 +320,7 @@ def test_nothing_is_drawn_in_the_colour_of_the_ground(style: str, tracks: xr.Dat
         assert min(contrast) > 0.3
 
 
+@pytest.mark.slow
 def test_labels_are_placed_in_the_size_that_is_drawn() -> None:
     """Small axes, below them another: each speed is nearest to its own point, and none overlap."""
     shaft = assembly.beam(0.5, assembly.rectangle(0.034, 0.03), assembly.steel, 3, clamped="start")

@@ -237,6 +237,7 @@ def random_system(rng: np.random.Generator) -> FrozenSystem:
     return FrozenSystem(M=L @ L.T + np.eye(n), C=G, D=D * rng.choice([0.01, 1.0]), K=K, K_D=N)
 
 
+@pytest.mark.slow
 def test_no_unstable_eigenvalue_is_outside_the_box() -> None:
     """LAPACK on 300 random systems: full and local damping, indefinite stiffness."""
     rng = np.random.default_rng(5)

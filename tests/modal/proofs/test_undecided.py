@@ -108,6 +108,7 @@ def test_a_pipe_whose_unstable_mode_is_above_the_lowest(
     assert grid.verdict.attrs["flag_meanings"] == "undecided stable divergence flutter"
 
 
+@pytest.mark.slow
 def test_undecided_points_of_a_hill_chart_are_not_stable(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chart of the slow exponents alone proves nothing of the others."""
     monkeypatch.setattr(

@@ -75,6 +75,7 @@ def test_files_that_are_missing_or_changed_are_named(
     assert main(["rerun", "s/modes.nc", "--files", "moved", "--out", "r"]) == 0
 
 
+@pytest.mark.slow
 def test_other_versions_and_other_numbers_are_said(
     blade: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,6 +134,7 @@ def test_printed_bodies_are_reports() -> None:
     assert str(rotor).startswith("rotor rotor: 3 nodes") and "bearing at 0.5 m" in str(rotor)
 
 
+@pytest.mark.slow
 def test_long_runs_ask_first_and_leave_nothing(
     blade: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

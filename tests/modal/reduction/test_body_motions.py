@@ -125,6 +125,7 @@ def test_a_tolerance_holds_for_steps_and_basis_together(in_full_order: Any) -> N
     assert size(model, last) <= (stated + 1e-4) * size(model, exact)
 
 
+@pytest.mark.slow
 def test_a_shape_that_no_small_basis_holds_is_integrated_in_full_order(
     in_full_order: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +147,7 @@ def test_a_shape_that_no_small_basis_holds_is_integrated_in_full_order(
     assert raised.value.partial.attrs["basis_error"] > 1e-2
 
 
+@pytest.mark.slow
 def test_a_run_on_a_basis_is_resumed_bit_by_bit(tmp_path: Path, in_full_order: Any) -> None:
     model, file = moving("ramp"), tmp_path / "run.npz"
     start = shapes(model)

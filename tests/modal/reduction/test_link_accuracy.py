@@ -35,11 +35,13 @@ def test_bounds_cover_the_errors_of_eigenvalues_at_random_instants(name: str) ->
     assert link_errors.of_eigenvalues(MACHINES[name](COARSE)).covered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases(QUICK, ("arm",)))
 def test_transients_agree_with_full_order_to_what_they_state(name: str) -> None:
     assert link_errors.of_transient(MACHINES[name](COARSE)).covered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases(EXPONENTS, LONG))
 def test_exponents_agree_with_full_order_to_what_they_state(name: str) -> None:
     found = link_errors.of_exponents(MACHINES[name](COARSE))

@@ -122,6 +122,7 @@ def spinning_up(t: float) -> FrozenSystem:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [7, 100])
 def test_flutter_of_a_rotor_that_spins_up(count: int) -> None:
     """Onset at Ω = ω(1 + c_e/c_i) = 2, so t = 75 (A5 of the references), though Re λ is negative
@@ -132,6 +133,7 @@ def test_flutter_of_a_rotor_that_spins_up(count: int) -> None:
     assert place == pytest.approx(75.0, abs=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [7, 100])
 def test_undamped_rotor_that_spins_up_and_down(count: int) -> None:
     """Two stiffnesses across, below the unstable speeds: no event, no growth of the action."""

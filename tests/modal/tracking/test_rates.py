@@ -98,6 +98,7 @@ def test_spin_up_of_the_design() -> None:
     assert frozen == pytest.approx(-0.13515, abs=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0, 1])
 def test_changing_mass_damping_and_stiffness(mode: int) -> None:
     times = np.linspace(0.0, 30.0, 121)
@@ -134,6 +135,7 @@ def test_corrected_rate_against_eigenvectors_of_lapack() -> None:
         assert found == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_rates_of_an_instant_do_not_depend_on_the_other_instants() -> None:
     """t = 20 among few instants, among many, and at either end of the sweep. The frozen interval
     also looks along the track, a cubic between the instants."""
@@ -227,6 +229,7 @@ def test_copies_of_a_model_have_its_rates() -> None:
         np.testing.assert_allclose(copies[name].values, expected, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_frozen_interval_is_zero_where_the_coupling_is_strong() -> None:
     class FastVeering:
         def freeze(self, t: float) -> FrozenSystem:

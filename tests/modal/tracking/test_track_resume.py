@@ -272,6 +272,7 @@ def test_without_resume_a_run_begins_again(tmp_path: Path, stopping: Callable[..
     equal(modal.track(**other, store=tmp_path / "run", resume=True), modal.track(**other))
 
 
+@pytest.mark.slow
 def test_a_run_of_another_format_is_refused(
     tmp_path: Path, stopping: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

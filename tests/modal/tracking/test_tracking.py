@@ -625,6 +625,7 @@ def test_reduced_basis_and_full_solves_agree() -> None:
     assert np.all(bound <= 1.001e-8 * size)
 
 
+@pytest.mark.slow
 def test_rigid_modes_stand_beside_the_elastic_ones() -> None:
     """A free beam that starts to turn: modes of its frame enter below the elastic ones, none of
     which is lost.

@@ -40,6 +40,7 @@ def exact_bar(system: FrozenSystem, t: float) -> np.ndarray:
     return np.asarray(modes @ (constant + forced))
 
 
+@pytest.mark.slow
 def test_rotating_bar_has_one_response() -> None:
     system = frozen(model(10))
     assert np.abs(system.C.toarray()).max() == 0.0  # axial motion feels no Coriolis force

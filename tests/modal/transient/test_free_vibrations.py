@@ -39,6 +39,7 @@ def by_exponentials(motion: InterpolatedMotion, span: float, x: Array, steps: in
     return np.stack(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [0.0, 1e-7, 1e-5])
 def test_the_error_holds_from_any_start(damping: float) -> None:
     """From a mode, one displaced node and a blow; undamped, lightly damped, overdamped modes."""

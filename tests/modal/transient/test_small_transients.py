@@ -35,6 +35,7 @@ def sizes(mechanism: Any, q: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(((M @ q.T).T * q).sum(axis=1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("elements", "damping", "tolerances", "count"),
     [(10, 0.0, (0.5, 0.3), 768), (5, 1e-5, (1e-3, 1e-4), 1536)],
