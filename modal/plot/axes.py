@@ -77,7 +77,7 @@ def asinh_scale(ax: Axes, which: str, values: NDArray[Any]) -> str:
     getattr(ax, f"set_{which}scale")("asinh", linear_width=width, base=0)
     axis = getattr(ax, f"{which}axis")
     axis.set_major_locator(AsinhLocator(width, numticks=TICKS, base=0))
-    axis.set_major_formatter("{x:.2g}")
+    axis.set_major_formatter(lambda x, _: f"{float(f'{x:.2g}'):g}".replace("-", "\N{MINUS SIGN}"))
     return ", asinh scale"
 
 

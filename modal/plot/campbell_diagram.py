@@ -16,8 +16,14 @@ from modal.data.growth import growing
 from modal.plot.axes import TRACKS, axes, check_result, distinct, key, legend_below, styles
 from modal.plot.colours import FLUTTER, ink
 from modal.plot.labels import axis_label
-from modal.plot.placement import End, beside_ends, beside_points
-from modal.plot.track_curves import EVENT_MARKERS, event_spots, label_of, rigid_modes
+from modal.plot.placement import End, beside_ends, beside_points, line_ends
+from modal.plot.track_curves import (
+    EVENT_MARKERS,
+    event_spots,
+    label_of,
+    numbers_of,
+    rigid_modes,
+)
 
 WHIRL: Any = {"forward": "-", "backward": "--", "planar": (0, (6, 1.5, 1, 1.5)), "none": ":"}
 ORDER: Any = {"color": "0.55", "lw": 0.6, "zorder": 1.5}
@@ -97,8 +103,9 @@ def campbell(
     ax.margins(x=0.0)  # names stand outside, beside the ends
     ax.set(xlabel="speed (rpm)", ylabel=axis_label(tracks["frequency"], "frequency"), ylim=(0, top))
     named = count <= distinct(dashed=senses is None)
-    line_ends = _ends(tracks, rpm, hertz, top, marks) if named else []
-    ends = [end for end in line_ends if end.x == rpm.max()]
+    spots = [spot for places in marks.values() for spot in places]
+    lines = line_ends(rpm, hertz, numbers_of(tracks), top, spots) if named else []
+    ends = [end for end in lines if end.x == rpm.max()]
     for order in orders:
         ends += _order_line(ax, rpm, order, top)
     drawn = []
@@ -109,7 +116,7 @@ def campbell(
         )
     beside_ends(ax, ends)
     labels = [(x, y, f"{x:.0f}") for spots in marks.values() for x, y in spots if y < top]
-    names = [(end.x, end.y, end.name) for end in line_ends if end.x < rpm.max()]
+    names = [(end.x, end.y, end.name) for end in lines if end.x < rpm.max()]
     beside_points(ax, labels, names)
     if legend:
         shown = [w for w in WHIRL if w != "none" and senses is not None and np.any(senses == w)]
@@ -187,30 +194,6 @@ def _beyond(hertz: NDArray[Any], top: float) -> str | None:
         return None
     words = f"{above.sum()} mode{'s' if above.sum() > 1 else ''} above"
     return f"{words}, {np.nanmin(hertz[:, above]):.4g} to {np.nanmax(hertz[:, above]):.4g} Hz"
-
-
-def _ends(
-    tracks: Dataset, rpm: NDArray[Any], hertz: NDArray[Any], top: float, marks: Marks
-) -> list[End]:
-    """The right end of each line below `top`, with the name of its mode.
-
-    Of a line that ends inside, the point farthest from all marks and other lines.
-    """
-    out, size = [], np.array([np.ptp(rpm), top])
-    spots = [spot for places in marks.values() for spot in places]
-    for mode, y in enumerate(hertz.T):
-        there = np.flatnonzero(np.isfinite(y) & (y <= top))
-        if there.size:
-            i = int(there[np.argmax(rpm[there])])
-            if rpm[i] < rpm.max():
-                others = [np.column_stack([rpm, x]) for m, x in enumerate(hertz.T) if m != mode]
-                crowd = np.concatenate([np.reshape(spots, (-1, 2)), *others])
-                apart = (np.column_stack([rpm, y])[there, None] - crowd) / size
-                nearest = np.nanmin(np.hypot(apart[..., 0], apart[..., 1]), axis=1, initial=1.0)
-                i = int(there[nearest.argmax()])
-            name = label_of(tracks, mode).removeprefix("mode ")
-            out.append(End(float(rpm[i]), float(y[i]), name))
-    return out
 
 
 def _order_line(ax: Axes, rpm: NDArray[Any], order: float, top: float) -> list[End]:

@@ -30,6 +30,32 @@ class End:
     color: str | None = None
 
 
+def line_ends(
+    x: NDArray[Any],
+    curves: NDArray[Any],
+    names: Sequence[str],
+    top: float = np.inf,
+    spots: Sequence[tuple[float, float]] = (),
+) -> list[End]:
+    """The right end of each curve (x, curve) below `top`, with its name.
+
+    Of a curve that ends inside, the point farthest from all spots and other curves.
+    """
+    out, size = [], np.array([np.ptp(x), min(top, float(np.nanmax(curves, initial=1.0)))])
+    for n, y in enumerate(curves.T):
+        there = np.flatnonzero(np.isfinite(y) & (y <= top))
+        if there.size:
+            i = int(there[np.argmax(x[there])])
+            if x[i] < x.max():
+                others = [np.column_stack([x, z]) for m, z in enumerate(curves.T) if m != n]
+                crowd = np.concatenate([np.reshape(spots, (-1, 2)), *others])
+                apart = (np.column_stack([x, y])[there, None] - crowd) / size
+                nearest = np.nanmin(np.hypot(apart[..., 0], apart[..., 1]), axis=1, initial=1.0)
+                i = int(there[nearest.argmax()])
+            out.append(End(float(x[i]), float(y[i]), names[n]))
+    return out
+
+
 class _Placing(Artist):
     """Places labels each time its axes are drawn, before they are: their final size counts."""
 

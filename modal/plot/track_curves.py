@@ -9,9 +9,19 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from xarray import Dataset
 
-from modal.plot.axes import TRACKS, asinh_scale, axes, check_result, key, legend_below, styles
+from modal.plot.axes import (
+    TRACKS,
+    asinh_scale,
+    axes,
+    check_result,
+    distinct,
+    key,
+    legend_below,
+    styles,
+)
 from modal.plot.colours import ink
 from modal.plot.labels import axis_label
+from modal.plot.placement import beside_ends, beside_points, line_ends
 from modal.tracking.events import events
 
 AT_ONCE = 2e-3  # of the range of the parameter: events of one kind that are one mark
@@ -42,8 +52,16 @@ def label_of(tracks: Dataset, mode: int) -> str:
     return f"{label}: {given[counts.argmax()]}" if given.size else label
 
 
+def numbers_of(tracks: Dataset) -> list[str]:
+    """The names of the modes at the ends of their lines."""
+    labels = (label_of(tracks, mode) for mode in range(tracks.sizes["mode"]))
+    return [label.removeprefix("mode ") for label in labels]
+
+
 def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True) -> list[Line2D]:
     """Draw the frequency (Hz) of every track; events are marked where they happen.
+
+    Modes are named by their numbers at the ends of their lines.
 
     Parameters
     ----------
@@ -52,7 +70,7 @@ def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True)
     ax : Axes, optional
         Where to draw; a new figure by default.
     legend : bool, default True
-        Whether a legend, or a colour bar for many modes, names the modes.
+        Whether modes are named, by a colour bar where they are many, and a legend explains marks.
 
     Returns
     -------
@@ -67,13 +85,27 @@ def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True)
     for mode, style in enumerate(styles(count, rigid_modes(tracks))):
         y = tracks["frequency"].isel(mode=mode)
         artists += ax.plot(x, y, label=label_of(tracks, mode), **style)
-    for kind, spots in event_spots(tracks).items():
+    marks = []
+    events_seen = event_spots(tracks)
+    for kind, spots in events_seen.items():
         look: Any = {"color": "0.3", "marker": EVENT_MARKERS[kind], "ls": "none", "mfc": "none"}
-        ax.plot(*np.transpose(spots), ms=5, label=kind, **look)
+        marks += ax.plot(*np.transpose(spots), ms=5, label=kind, **look)
     ax.set(xlabel=axis_label(x), ylabel=axis_label(tracks["frequency"], "frequency"))
     ax.set_ylim(bottom=0)
-    if legend:
+    if not legend:
+        return artists
+    if count > distinct():
         key(ax, count)
+    else:
+        ax.margins(x=0.0)  # names stand outside, beside the ends
+        hertz = tracks["frequency"].transpose(dim, "mode").values
+        spots = [spot for places in events_seen.values() for spot in places]
+        ends = line_ends(x.values, hertz, numbers_of(tracks), spots=spots)
+        last = x.values.max()
+        beside_ends(ax, [end for end in ends if end.x == last])
+        beside_points(ax, [], [(end.x, end.y, end.name) for end in ends if end.x < last])
+    if marks:
+        legend_below(ax, marks)
     return artists
 
 
@@ -135,7 +167,7 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     # Damping of high modes is orders above what decides stability: both must be legible.
     rates = tracks["growth_rate"].where(tracks["kind"] != "prescribed").values
     label = axis_label(tracks["growth_rate"], "growth rate") + asinh_scale(ax, "y", rates)
-    ax.margins(y=0.05)
+    ax.margins(x=0.0, y=0.05)
     ax.set(xlabel=axis_label(x), ylabel=label)
     handles = [
         Line2D([], [], color="0.3", label="frozen, Re λ"),

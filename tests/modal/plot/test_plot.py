@@ -389,8 +389,22 @@ def test_a_legend_leaves_the_axes_four_fifths_of_a_narrow_figure(rotor: assembly
         legend, box = ax.get_legend(), ax.get_window_extent()
         assert legend is not None and legend.get_window_extent().y1 < box.y0
         assert box.width > 0.7 * fig.bbox.width
-    fig, ax = plt.subplots(figsize=(11.0, 4.0), layout="constrained")
-    modal.plot.tracks(made_up(), ax)
+
+
+def test_tracks_are_named_at_their_ends_and_those_that_lie_on_one_another_together() -> None:
+    at = np.linspace(0.0, 1.0, 5)
+    tracks = xr.Dataset(
+        {
+            "frequency": (("time", "mode"), np.tile([10.0, 10.0 + 1e-9, 30.0], (5, 1))),
+            "kind": (("time", "mode"), np.full((5, 3), "elastic")),
+        },
+        coords={"time": at},
+    )
+    fig, ax = plt.subplots(figsize=(3.4, 3.4), layout="constrained")
+    modal.plot.frequencies(tracks, ax)
     fig.canvas.draw()
-    legend = ax.get_legend()
-    assert legend is not None and legend.get_window_extent().x0 > ax.get_window_extent().x1
+    names = [text for text in ax.texts if text.get_visible()]
+    assert [text.get_text() for text in names] == ["1, 2", "3"]
+    edge = ax.get_window_extent().x1
+    assert all(edge <= text.get_window_extent().x0 for text in names)
+    assert all(text.get_window_extent().x1 <= fig.bbox.width for text in names)
