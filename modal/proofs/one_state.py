@@ -44,19 +44,20 @@ class Examined:
     box: Box
 
 
-def examine(system: FrozenSystem, k: int) -> Examined | None:
-    """The modes of a system from a reduced basis; None where none reaches the tolerance."""
+def examine(system: FrozenSystem, k: int, most: float = np.inf) -> Examined | None:
+    """The modes of a system from a reduced basis, grown up to `most` vectors; None where none
+    reaches the tolerance."""
     family = AffineFamily(lambda point: system, {})
     at = family.coefficients([{}])
     space = ProvingSpace(family, at, k, TOLERANCE)
     try:
-        if space.worst(space.train(at)) > 1.0:
+        if space.worst(space.train(at, most=most)) > 1.0:
             return None
         found, proof = space.proved(at)
         hidden = np.abs(found.modes.eigenvalues.real) <= found.bounds.error_bound
         if np.any(hidden & ~found.prescribed & ~found.modes.exact[:, None]):
             space = space.branch(SHARPEST)
-            space.train(at)
+            space.train(at, most=most)
             found, proof = space.proved(at)
         stiffness = found.instants.stiffness[0]
         lowest = float(np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))[0])

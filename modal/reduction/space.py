@@ -133,14 +133,18 @@ class Space:
         """The largest error_bound / allowed."""
         return float(self.accepted(found).max(initial=0.0))
 
-    def train(self, points: Any, found: CertifiedModes | None = None) -> CertifiedModes:
+    def train(
+        self, points: Any, found: CertifiedModes | None = None, most: float = np.inf
+    ) -> CertifiedModes:
         """Grow the bases until every point is accepted, if that can be; the modes on them then.
 
-        found: the modes on the present bases, where they have been computed.
+        found: the modes on the present bases, where they have been computed. most: vectors of all
+        bases from which they are not grown.
         """
         found = self.solve(points) if found is None else found
         for _ in range(ROUNDS):
-            if self.worst(found) <= 1.0 or not self._grow(found):
+            wide = sum(basis.size for basis in self.parts.values()) >= most
+            if self.worst(found) <= 1.0 or wide or not self._grow(found):
                 break
             found = self.solve(points)
         return found

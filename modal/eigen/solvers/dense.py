@@ -22,6 +22,7 @@ from modal.eigen.spectrum import levels, separated, sizes
 from modal.eigen.tolerances import EPS, ROUND_OFF, ZERO
 from modal.types import Array, Complex
 
+SHIFT = 2.0**-4  # of the frequency scale: between small and large λ, where K is singular
 
 def dimensionless(quadratic: Quadratic) -> tuple[Array, Array, Array, float]:
     """Dense M, C, K of the scaled quadratic in units of ‖M‖ and the frequency scale γ, λ = γλ̂."""
@@ -49,9 +50,9 @@ def solve_dense(quadratic: Quadratic, chain: NullChain | None) -> Pairs:
     states = None
     if chain is not None:
         states = np.vstack([chain.right[:n] / d[:, None], chain.right[n:] / (gamma * d[:, None])])
-    lam, X, Y, factor = general(M, C, K, states)
+    lam, X, Y = general(M, C, K, states)
     X, Y = d[:, None] * X, d[:, None] * Y
-    return Pairs(gamma * lam, X, factor, "dense LAPACK", left=Y).upper().nearest(0.0)
+    return Pairs(gamma * lam, X, "LU", "dense LAPACK", left=Y).upper().nearest(0.0)
 
 
 def definite(M: Array, C: Array, K: Array, k: int | None = None) -> tuple[Array, Complex] | None:
@@ -124,11 +125,12 @@ def definite_but_for(
 
 def general(
     M: Array, C: Array, K: Array, chain: Array | None = None
-) -> tuple[Complex, Complex, Complex, str]:
-    """All finite eigenvalues, right and left vectors (n, ·), and the factor: "LU" or "none".
+) -> tuple[Complex, Complex, Complex]:
+    """All finite eigenvalues, right and left vectors (n, ·).
 
-    For 1/λ, which is accurate for the small λ; for a singular K by QZ. chain (2n, r): the chains of
-    zero eigenvalues, which are left out. Raises ConvergenceError.
+    For 1/λ, which is accurate for the small λ; for a singular K, for 1/(λ − σ) with σ between the
+    small and the large ones. chain (2n, r): the chains of zero eigenvalues, which are left out.
+    Raises ConvergenceError.
     """
     n = len(M)
     A, B = companion(M, C, K)
@@ -136,34 +138,33 @@ def general(
     if chain is not None:
         deflated = deflate_by_similarity(A, B, chain / np.linalg.norm(chain, axis=0))
         A, B = deflated.A, deflated.B
-    factor = _factored(K if deflated is None else A)
+    factor, shift = _factored(K if deflated is None else A), 0.0
+    by_halves = factor is not None and deflated is None
+    while factor is None and shift < 1.0:
+        shift = 2.0 * shift or SHIFT
+        factor = _factored(A - shift * B)
+    if factor is None:
+        raise ConvergenceError("dense LAPACK: the equations have no determined eigenvalues", None)
     try:
-        if factor is None:
-            lam, Y, Z = la.eig(A, B, left=True)
-            finite = np.isfinite(lam)
+        if by_halves:
+            inverse = np.eye(2 * n, k=-n)
+            inverse[:n] = -la.lu_solve(factor, np.hstack([C, M]))
         else:
-            if deflated is None:
-                inverse = np.eye(2 * n, k=-n)
-                inverse[:n] = -la.lu_solve(factor, np.hstack([C, M]))
-            else:
-                inverse = la.lu_solve(factor, B)
-            mu, Y, Z = la.eig(inverse, left=True, check_finite=False)
-            mu, Z, Y = separated(mu, Z, Y, float(np.linalg.norm(inverse)))
-            # A smaller 1/λ is that of an infinite λ.
-            finite = np.abs(mu) > 4.0 * EPS * np.abs(mu).max(initial=0.0)
-            lam = 1.0 / np.where(finite, mu, 1.0)
+            inverse = la.lu_solve(factor, B)
+        mu, Y, Z = la.eig(inverse, left=True, check_finite=False)
     except (la.LinAlgError, ValueError) as fault:
         raise ConvergenceError(f"dense LAPACK: {fault}", None) from fault
-    lam, Y, Z = lam[finite] + 0j, Y[:, finite], Z[:, finite]
-    if factor is not None:
-        Y = -Y[:n] if deflated is None else Y
-        Y = from_parts(la.lu_solve(factor, in_parts(Y), trans=1))
+    mu, Z, Y = separated(mu, Z, Y, float(np.linalg.norm(inverse)))
+    # A smaller 1/(λ − σ) is that of an infinite λ.
+    finite = np.abs(mu) > 4.0 * EPS * np.abs(mu).max(initial=0.0)
+    lam, Y, Z = shift + 1.0 / mu[finite] + 0j, Y[:, finite], Z[:, finite]
+    Y = from_parts(la.lu_solve(factor, in_parts(-Y[:n] if by_halves else Y), trans=1))
     if deflated is not None:
         Y, Z = deflated.lift_left(Y), deflated.lift(lam, Z)
     # The larger of the two halves of the state carries the shape with the smaller error.
     small = np.abs(lam) < 1.0
     X = np.where(small, Z[:n], Z[n:] / np.where(small, 1.0, lam))
-    return lam, X, Y[-n:], "none" if factor is None else "LU"
+    return lam, X, Y[-n:]
 
 
 def _factored(A: Array) -> tuple[Array, Array] | None:
@@ -184,7 +185,7 @@ def lowest(
     gamma = 1.0 / np.sqrt(np.linalg.norm(M, 2))  # next to the lowest frequency
     C = gamma * C
     chain = _null_chain(C, K, null, zeros) if zeros else None
-    lam, X, Y, _ = general(gamma**2 * M, C, K, chain)
+    lam, X, Y = general(gamma**2 * M, C, K, chain)
     keep = np.flatnonzero(lam.imag >= 0.0)
     lam, X, Y = gamma * lam[keep], X[:, keep] + 0j, Y[:, keep] + 0j
     size = np.abs(lam)
