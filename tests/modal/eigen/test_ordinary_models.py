@@ -133,3 +133,24 @@ def test_all_modes_of_a_body_in_motion_against_forty_digits(name: str) -> None:
             assert sorted(nearest) == list(range(len(lam))), backend
             bound = modes.error_bound + 1e-15 * modes.condition_number * np.abs(lam)
             assert np.all(distance.min(axis=1) <= np.maximum(bound, 1e-9 * np.abs(lam)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_singular_stiffness_without_a_null_chain(seed: int) -> None:
+    """All eigenvalues are those of LAPACK's QZ on the pencil, also where heavy damping spreads them
+    over many orders."""
+    rng = np.random.default_rng(seed)
+    n = 12
+    X = rng.standard_normal((n, n - 2))
+    K = X @ np.diag(10.0 ** rng.uniform(-2.0, 6.0, n - 2)) @ X.T
+    D = np.diag(10.0 ** rng.uniform(-3.0, 4.0, n))
+    system = FrozenSystem(M=np.eye(n), D=D, K=0.5 * (K + K.T), K_D=0.0 * K)
+    found = solve(system, k=2 * n, backend="dense", deflation=None)
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-0.5 * (K + K.T), -D]])
+    B = np.eye(2 * n)
+    true = la.eigvals(A, B)
+    true = true[true.imag >= 0.0]
+    assert len(found.eigenvalues) == len(true)
+    apart = np.abs(found.eigenvalues[:, None] - true).min(axis=1)
+    assert apart.max() <= 1e-12 * np.abs(true).max()
+    assert np.abs(true[:, None] - found.eigenvalues).min(axis=1).max() <= 1e-12 * np.abs(true).max()
