@@ -21,13 +21,12 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 from modal.data.growth import ROUND_OFF
+from modal.eigen.tolerances import WEAK
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
 
 # A mode whose MACs with all modes of another instant have a larger sum merges with another mode.
 MERGING = 1.5
-# A cluster whose projection is worse conditioned than this is not rotated.
-WELL_CONDITIONED = 1e3
 # Cost of a wrong eigenvalue prediction; a wrong shape (MAC 0) costs 1.
 PREDICTION_WEIGHT = 0.3
 # Where a pair becomes two real values, or two become a pair, the one that decays least goes on: the
@@ -132,7 +131,7 @@ def align(b: Snapshot, a: Snapshot) -> Snapshot:
             continue
         _, order = linear_sum_assignment(-np.abs(inward[np.ix_(members, chosen)]))
         T = inward[np.ix_(members, chosen[order])]
-        if np.linalg.cond(T) > WELL_CONDITIONED:
+        if np.linalg.cond(T) > 1.0 / WEAK:
             continue
         mass = T.conj().T @ b.mass_gram[np.ix_(members, members)] @ T
         turn[np.ix_(members, members)] = T / np.sqrt(np.diag(mass).real)

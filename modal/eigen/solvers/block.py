@@ -30,7 +30,6 @@ from modal.types import Array, Complex, Mask
 
 START = 2  # random shapes to start from, beyond the number requested
 STEPS = 3  # blocks of the Krylov space that a search starts with
-ROOM = 12  # columns for each requested mode, about
 ROUNDS = 60
 
 
@@ -76,7 +75,7 @@ class _Search:
         self.accuracy, self.noise = accuracy, 8.0 * EPS
         # One beyond those requested: without it the last one converges more slowly.
         self.count = min(quadratic.n, k + 1)
-        self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + 1)))
+        self.basis = ShapeBasis(quadratic, reference)
         self.exact = quadratic.conservative and reference.definite
         diagonal = np.abs(reference.matrix.diagonal())
         floor = np.finfo(float).eps * diagonal.max(initial=np.finfo(float).tiny)
