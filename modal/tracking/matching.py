@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.csgraph import connected_components
 
 from modal.data.growth import ROUND_OFF
+from modal.eigen.solvers import pairs
 from modal.eigen.tolerances import WEAK
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
@@ -99,16 +99,8 @@ def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
 
 def clusters(eigenvalues: Complex) -> list[Index]:
     """Groups of two or more eigenvalues closer than ROUND_OFF |λ|."""
-    if len(eigenvalues) < 2:
-        return []
-    size = np.abs(eigenvalues)
-    near = np.abs(eigenvalues[:, None] - eigenvalues[None, :])
-    near = near <= ROUND_OFF * np.maximum(size[:, None], size[None, :])
-    if int(near.sum()) == len(eigenvalues):
-        return []
-    count, group = connected_components(near, directed=False)
-    members = [np.flatnonzero(group == g) for g in range(count)]
-    return [each for each in members if len(each) > 1]
+    groups = pairs.clusters(eigenvalues, ROUND_OFF)
+    return [np.array(group) for group in groups if len(group) > 1]
 
 
 def align(b: Snapshot, a: Snapshot) -> Snapshot:

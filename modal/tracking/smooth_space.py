@@ -22,15 +22,15 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.tolerances import EPS, WEAK
+from modal.eigen.tolerances import BLOCK, EPS, WEAK
 from modal.reduction.affine import Freeze, Point
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.instants import SmallMatrices
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
-from modal.reduction.space import WIDEST, CertifiedModes, Space, spread
+from modal.reduction.space import CertifiedModes, Space, spread
 from modal.tracking.pencils import Triple, pairing, quadratic, solved, transposed
-from modal.tracking.sources import ANCHORS, BasisError
+from modal.tracking.sources import TRAINING, BasisError
 from modal.tracking.variation import MAIN
 from modal.types import Array, Complex, Index
 
@@ -84,7 +84,7 @@ class SmoothSpace(Space):
         if stored is not None:
             self.V, self.root = stored["V"], stored["root"]
         else:
-            M, _, K = family.motion.matrices(sample[spread(len(sample), ANCHORS)])
+            M, _, K = family.motion.matrices(sample[spread(len(sample), TRAINING)])
             S = 0.5 * (K + transposed(K))
             last = min(k, family.n) - 1
             pairs = [la.eigh(*both, subset_by_index=[0, last]) for both in zip(S, M, strict=True)]
@@ -158,7 +158,7 @@ class SmoothSpace(Space):
         size = np.linalg.norm(self.root @ shapes, axis=0)
         weights = np.tile(np.sqrt(ratio[p, i]), 4)
         shapes = shapes[:, size > 0.0] * (weights[size > 0.0] / size[size > 0.0])
-        self._add(shapes, WEAK, WIDEST)
+        self._add(shapes, WEAK, BLOCK)
         self.refresh()
         return self.V.shape[1] > before
 

@@ -37,9 +37,9 @@ Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
 
 # Below this many instants a basis costs more than it saves.
 WORTH_A_BASIS = 8
+TRAINING = 5  # instants on which the basis is first trained
 BLOCK = 100  # instants that are solved together
-# Instants that stand for all of a sweep at first, or for all of a block, whose modes make its local
-# basis; and modes beyond those wanted that this holds.
+# Instants of a block whose modes make its local basis, and modes beyond those wanted that it holds.
 ANCHORS, GUARD = 5, 2
 
 
@@ -173,7 +173,7 @@ class SpaceSource:
         self._space: Any = self._new_space(sample, count, stored)
         try:
             if stored is None:
-                self._space.train(sample.take(spread(len(sample), ANCHORS)))
+                self._space.train(sample.take(spread(len(sample), TRAINING)))
                 self._train(sample)
                 self._check(checks, checked)
             self._settle()

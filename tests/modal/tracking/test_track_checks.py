@@ -137,7 +137,7 @@ def test_checks_that_are_no_number() -> None:
 @pytest.mark.slow
 def test_a_basis_that_grows_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """From two speeds only: later blocks add vectors, and the tracks are those of full solves."""
-    monkeypatch.setattr(sources, "ANCHORS", 2)
+    monkeypatch.setattr(sources, "TRAINING", 2)
     monkeypatch.setattr(sources, "SAMPLE", 2)
     speeds = np.linspace(0.0, 3.14159, 301)
     sizes: list[int] = []

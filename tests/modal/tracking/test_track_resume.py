@@ -104,7 +104,7 @@ def test_it_goes_on_across_a_growth_of_the_basis(
         load(self, number)
         growths.append(self.growths - before)
 
-    for name, value in dict(ANCHORS=2, SAMPLE=2, spread=leading).items():
+    for name, value in dict(TRAINING=2, SAMPLE=2, spread=leading).items():
         monkeypatch.setattr(sources, name, value)
     monkeypatch.setattr(sources.SpaceSource, "block", 24)
     monkeypatch.setattr(space_sources.ReducedSource, "_load", counted)
