@@ -13,8 +13,6 @@ import scipy.linalg as la
 
 from modal.types import Array, Complex
 
-BLOCK = 32  # columns of the reduction together
-
 
 def eigenpairs_in_order(H: Complex, first: int, last: int) -> tuple[Array, Complex]:
     """The eigenpairs number first … last of H (n, n), ascending from 0; its lower triangle is used.
@@ -28,16 +26,16 @@ def eigenpairs_in_order(H: Complex, first: int, last: int) -> tuple[Array, Compl
     n, count, lapack = len(H), last - first + 1, la.lapack
     by_index = 2  # dstemr: the eigenvalues number … to …
     if n > 1:
-        reflectors, d, e, tau, failed = lapack.zhetrd(H, lower=1, lwork=BLOCK * n)
+        room = int(lapack.zhetrd_lwork(n, lower=1)[0].real)
+        reflectors, d, e, tau, failed = lapack.zhetrd(H, lower=1, lwork=room)
         if not failed:
             e = np.append(e, 0.0)
             _, values, Z, failed = lapack.dstemr(d, e, by_index, 0.0, 0.0, first + 1, last + 1)
         if not failed:
             vectors = np.asfortranarray(Z[:, :count], dtype=complex)
-            reflected = lapack.zunmqr(
-                "L", "N", reflectors[1:, :-1], tau, vectors[1:], lwork=BLOCK * n
-            )
-            vectors[1:] = reflected[0]
+            vectors[1:] = lapack.zunmqr(
+                "L", "N", reflectors[1:, :-1], tau, vectors[1:], lwork=room
+            )[0]
             return values[:count], vectors
     values, vectors = np.linalg.eigh(H)
     return values[first : last + 1], vectors[:, first : last + 1]

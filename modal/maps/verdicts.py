@@ -36,8 +36,7 @@ def judged(system: FrozenSystem, k: int, points: int) -> Verdict:
     if result is not None and len(result.eigenvalues):
         found = judge(result.eigenvalues[:k], result.bounds[:k])
     else:
-        exact = full_modes(system, k)
-        found = judge(exact.eigenvalues, exact.error_bound)
+        found = judge(*full_modes(system, k))
     return found if result is None or found.unstable_modes else _extended(found, result)
 
 

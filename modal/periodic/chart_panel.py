@@ -11,13 +11,14 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from modal.eigen.tolerances import ZERO
 from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import ChartMotion, accelerations_of, slow_first, states_of
 from modal.periodic.collocation import ALIASED, Multipliers, refinements, speeds_of
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet import FAST
 from modal.periodic.slow_motion import slow_motion
-from modal.reduction.interpolation import NEGLIGIBLE, fourier_interpolant
+from modal.reduction.interpolation import fourier_interpolant
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.types import Array
 
@@ -69,7 +70,7 @@ class Panel:
         if apart is not None:
             yield apart
             return
-        half = fourier_interpolant(H, 0.0, 1.0, NEGLIGIBLE).many
+        half = fourier_interpolant(H, 0.0, 1.0, ZERO).many
         steps = steps_of(max(self.fastest, speed * RESOLUTION / ALIASED), period)
         yield from refinements(half, self.frequencies, period, steps)
 

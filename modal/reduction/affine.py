@@ -25,13 +25,13 @@ from assembly.linalg.mirror import symmetry_of
 from assembly.linalg.symmetric import Symmetric, upper_triangle
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.prescribed import frame_rate
+from modal.eigen.tolerances import HALF
 from modal.types import Array, Mask
 
 Point = Mapping[str, Any]
 Freeze = Callable[[Point], FrozenSystem]
 
 ROLES: tuple[tuple[str, ...], ...] = (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
-COMMON = 1e-8  # sine of an angle between motions that are the same
 
 
 class Term:
@@ -247,7 +247,7 @@ def common_motions(first: Array, second: Array) -> Array:
     A, B = la.orth(first), la.orth(second)
     outside = A - B @ (B.T @ A)
     _, sizes, Zt = la.svd(outside, full_matrices=False)
-    inside = sizes <= COMMON
+    inside = sizes <= HALF
     return first if inside.all() else np.asarray(A @ Zt[inside].T)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.prescribed import PrescribedMotion
 from modal.eigen.spectrum import sizes
+from modal.eigen.tolerances import ZERO
 from modal.reduction.affine import AffineFamily, Coefficients, Point
 from modal.reduction.basis import Projected, ReducedBasis
 from modal.reduction.instants import BODY, Instants
@@ -28,7 +29,6 @@ from modal.types import Array, Mask
 REACH = 200  # largest number of reference modes computed to extend the starting basis
 FURTHER = 8  # reference modes of the starting basis beyond those wanted
 KEPT = 0.15  # of √tolerance: the relative size of directions that a local space keeps
-SAME = 1e-12  # relative difference of products with the point's own matrices and with the family's
 
 
 class BodySpace(Space):
@@ -235,6 +235,6 @@ class BodySpace(Space):
                 for c, term in zip(coefficients[0], self.family.terms, strict=True)
                 if c != 0.0
             ]
-            if np.linalg.norm(own - sum(images)) > SAME * sum(np.linalg.norm(i) for i in images):
+            if np.linalg.norm(own - sum(images)) > ZERO * sum(np.linalg.norm(i) for i in images):
                 return False
         return True

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -24,25 +24,21 @@ from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import from_parts
 from modal.eigen.solve import solve
+from modal.eigen.tolerances import BLOCK, WEAK
 from modal.reduction.affine import Point
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import coupled
 from modal.reduction.instants import Instants, motion_of_modes
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.reference_operator import BLOCK
 from modal.reduction.space import ROUNDS, Space
 from modal.types import Array, Complex
 
 STEPS = 2  # of the random Krylov space
-SETTLED = (
-    1e-3  # relative residual, in the energy norm, of a next mode that may come before the k-th
-)
 AMPLIFICATION = 2.0  # of a residual on the complement of V, where |λ|² is at most half of K_ref
 
 
-@dataclass(frozen=True)
-class FullModes:
+class FullModes(NamedTuple):
     """eigenvalues (k,) rad/s of the lowest modes, Im λ ≥ 0; error_bound (k,) rad/s."""
 
     eigenvalues: Complex
@@ -116,7 +112,7 @@ def full_order_modes(
         energy = np.sqrt(2.0) * np.abs(lam) * at.mass_norm(modes.right)[0]  # √(2|λ|²uᴴMu)
         relative = right.norm / np.maximum(energy, tiny)
         outside = np.abs(lam) * (1.0 - relative) > np.abs(lam[:k]).max()
-        outside |= relative <= SETTLED
+        outside |= relative <= WEAK
         outside[:k] = False
         failing = np.flatnonzero((bound > allowed) & ~outside)
         if not failing.size or space.complete:
@@ -197,15 +193,14 @@ def _check_same(
     reduced: tuple[Complex, Array], full: FullModes, k: int, floor: float, where: str
 ) -> None:
     """Raise AccuracyError where eigenvalues and their bounds exclude one another."""
-    exact, exact_bound = full.eigenvalues, full.error_bound
-    missing = unmatched(*reduced, exact, exact_bound, floor)
+    missing = unmatched(*reduced, *full, floor)
     if missing is not None:
         raise AccuracyError(
             f"reduced basis: at {where} λ = {missing:.8g} rad/s of the full problem is not "
             "within the error bound of any reduced eigenvalue"
         )
     values, bound = reduced
-    invented = unmatched(exact, exact_bound, values[:k], bound[:k], floor)
+    invented = unmatched(*full, values[:k], bound[:k], floor)
     if invented is not None:
         raise AccuracyError(
             f"reduced basis: at {where} no eigenvalue of the full problem is within the error "

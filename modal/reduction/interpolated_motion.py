@@ -22,11 +22,11 @@ from modal.reduction.interpolation import (
     ROUND_OFF,
     Interpolant,
     chebyshev_interpolant,
+    irregular,
     periodic_interpolant,
 )
 from modal.types import Array, Index
 
-PLACES = (0.0, 0.5, 0.309, 0.927)  # of the span, whose parts are those of the model
 MOST_NUMBERS = 1 << 25  # of all samples: larger models are not interpolated
 
 
@@ -61,7 +61,7 @@ class InterpolatedMotion:
             return series.summed() if summed else series
 
         # Parts that vanish at symmetric positions are there at the others.
-        first = freeze_many(t0 + (t1 - t0) * np.array(PLACES))
+        first = freeze_many(t0 + (t1 - t0) * irregular(4))
         names = tuple(first.values)
         places = _rows(first, names)
         if len(places) * MOST_SAMPLES > MOST_NUMBERS:

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from modal.eigen.tolerances import ZERO
 from modal.types import Array
 
 FIRST_SAMPLES = 32
 MOST_SAMPLES = 512
 TAIL = 0.25  # of the coefficients, the highest, which must be negligible
-NEGLIGIBLE = 1e-12  # of an entry's size over the span
 NOISE = 1e-10  # of an entry's size: largest error, there and where coefficients stop falling …
 FLAT = 0.1  # … where "stopped" means that the last part is this share of the part before it
 ROUND_OFF = 1e-3  # of the largest entry of a row: smaller entries are differences of larger terms
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 CHECKS = 7  # places of the span, on no grid of samples, where polynomial and A are compared
 
 
@@ -172,7 +173,7 @@ def _fourier(
 def chebyshev_interpolant(
     A: Sampled, t0: float, t1: float, sizes: Sizes = entry_sizes
 ) -> Interpolant | None:
-    """A(t) on [t0, t1] of a smooth A, to NEGLIGIBLE of the size of every entry; None if not
+    """A(t) on [t0, t1] of a smooth A, to 1e-12 of the size of every entry; None if not
     smooth."""
     middle, half = 0.5 * (t0 + t1), 0.5 * (t1 - t0)
 
@@ -213,7 +214,7 @@ def _resolved(size: Array) -> bool:
     the level where the round-off of A keeps them from falling further."""
     last, before = (int((1.0 - part * TAIL) * len(size)) for part in (1, 2))
     tail = float(size[last:].max())
-    return tail <= NEGLIGIBLE or (tail <= NOISE and tail >= FLAT * float(size[before:last].max()))
+    return tail <= ZERO or (tail <= NOISE and tail >= FLAT * float(size[before:last].max()))
 
 
 def _retained(size: Array) -> int:
@@ -222,12 +223,16 @@ def _retained(size: Array) -> int:
     return int(np.flatnonzero(size > max(tail, 1e-16)).max(initial=0)) + 1
 
 
+def irregular(count: int) -> Array:
+    """Places in (0, 1) that no regular grid and no symmetric position has."""
+    return np.asarray(np.arange(1, count + 1) * GOLDEN % 1.0)
+
+
 def _checked(
     found: Interpolant, A: Sampled, span: tuple[float, float], scale: Array
 ) -> Interpolant | None:
     """The interpolant with what it is off between its instants; None when that is too much."""
-    golden = 0.5 * (np.sqrt(5.0) - 1.0)
-    times = span[0] + (span[1] - span[0]) * (np.arange(1, CHECKS + 1) * golden % 1.0)
+    times = span[0] + (span[1] - span[0]) * irregular(CHECKS)
     exact = A(times)
     deviation = float((np.abs(found.many(times) - exact) / scale).max(initial=0.0))
     return replace(found, deviation=deviation) if deviation <= NOISE else None

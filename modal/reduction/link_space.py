@@ -26,6 +26,7 @@ from assembly.bodies.body import Body
 from assembly.bodies.reduced import Key, ReducedBody, SmallOperator, fixed_operators
 from assembly.elements.taylor import Taylor
 from assembly.errors import AccuracyError, SingularSystemError
+from assembly.magnitudes import EQUAL
 from assembly.mechanisms.elastic_reduction import ALL_UNITS, PLANAR_UNITS
 from assembly.mechanisms.joint_assembly import C as CORIOLIS
 from assembly.mechanisms.joint_assembly import D as DAMPING
@@ -42,7 +43,6 @@ from modal.reduction.space import Space, of_part
 from modal.types import Array, Index
 
 MODES = 24  # free elastic modes of the starting basis
-DEPENDENT = 1e-10  # relative size of a joint's load that repeats others
 
 
 def linked(system: FrozenSystem) -> MechanismSystem | None:
@@ -143,7 +143,7 @@ def independent(forces: Array) -> Array:
         return np.asarray(scaled)
     _, R, order = la.qr(scaled, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    return np.asarray(scaled[:, order[: int((diagonal > DEPENDENT * diagonal[0]).sum())]])
+    return np.asarray(scaled[:, order[: int((diagonal > EQUAL * diagonal[0]).sum())]])
 
 
 @dataclass(frozen=True)

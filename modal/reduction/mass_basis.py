@@ -9,11 +9,12 @@ import numpy as np
 import scipy.linalg as la
 
 from modal.eigen.solvers.shape_basis import lift
+from modal.eigen.tolerances import HALF
 from modal.types import Array
 
-DROP = 1e-8  # of a column's size: what is left below this is not a new direction
-REPEATED = 1e-4  # the same after the first pass
-CLEAR = 1e-4  # least eigenvalue of a Gram matrix from which one pass leaves round-off only
+# Least eigenvalue of a Gram matrix from which one pass leaves round-off only; and of a column's
+# size: what is left below this after the first pass is not a new direction.
+CLEAR = np.sqrt(HALF)
 
 
 class _Columns:
@@ -65,7 +66,7 @@ class MassBasis:
         Gram matrix, which reveal the rank; and all once more where a direction was small. Strongest
         directions first.
         """
-        for threshold in (DROP, REPEATED):
+        for threshold in (HALF, CLEAR):
             product = np.asfortranarray(self.mass @ block)
             size = np.sqrt(np.maximum(np.einsum("ij,ij->j", block, product), 0.0))
             there = size > 0.0

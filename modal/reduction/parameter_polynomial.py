@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from modal.reduction.interpolation import GOLDEN
 from modal.types import Array
 
 DEGREES = (2, 4, 8, 16)  # nested nodes: every second one of the next degree
-GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 MOST_NODES = 150
 
 

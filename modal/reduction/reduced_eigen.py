@@ -21,12 +21,10 @@ from numpy.typing import NDArray
 
 from modal.eigen.hermitian import eigenpairs_in_order
 from modal.eigen.spectrum import overdamped, separated, sizes
-from modal.eigen.tolerances import ZERO
+from modal.eigen.tolerances import HALF, WEAK, ZERO
 from modal.types import Array, Complex, Index, Mask
 
 BATCH = 25  # points whose matrices are formed together: a few megabytes
-INVERTIBLE = 1e-9  # 1 / norm of the inverse of unit eigenvectors, below which it is not accurate
-LEAST_SQUARE = 1e-6  # of the fourth eigenvalue of (K, M): least square of a frequency that scales
 
 
 @dataclass(frozen=True)
@@ -188,7 +186,7 @@ def solve_matrices(matrices: Array, k: int) -> SmallModes:
 
 def coordinate_frequencies(squares: Array) -> Array:
     """Square roots of the moduli of ascending eigenvalues (r,) of (K, M), none next to zero."""
-    least = LEAST_SQUARE * abs(float(squares[min(3, len(squares) - 1)]))
+    least = WEAK**2 * abs(float(squares[min(3, len(squares) - 1)]))
     return np.asarray(np.sqrt(np.maximum(np.abs(squares), least)))
 
 
@@ -239,7 +237,7 @@ def _lowest(A: Array, spread: Array, k: int, frequency: Array) -> tuple[Complex,
     lam, X = np.linalg.eig(A)
     regular = bool(np.isfinite(np.linalg.slogdet(X)[1]).all())
     Y = np.linalg.inv(X).conj().transpose(0, 2, 1) if regular else X
-    if not regular or INVERTIBLE * np.linalg.norm(Y, axis=(1, 2)).max() > 1.0:
+    if not regular or HALF * np.linalg.norm(Y, axis=(1, 2)).max() > 1.0:
         # The inverse of the eigenvectors of a defective matrix is round-off: left ones by LAPACK.
         both = [la.eig(a, left=True, right=True, check_finite=False) for a in A]
         lam, Y, X = (np.stack([eigen[i] for eigen in both]) for i in range(3))

@@ -16,13 +16,13 @@ import scipy.linalg as la
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from modal.eigen.solvers.shape_basis import lift
+from modal.eigen.tolerances import BLOCK
+from modal.eigen.tolerances import ROUND_OFF as ZERO_PIVOT
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
 from modal.types import Array
 
 KRYLOV = 2.4  # vectors of the starting space for each one kept
-BLOCK = 8  # right-hand sides a solve of the starting Krylov space takes together
-SINGULAR = 1e-14  # of the mean of |K_jj|/M_jj: eigenvalues below are round-off
 ROUND_OFF = 8.0 * np.finfo(float).eps  # of a product, relative to the norms of its factors
 
 
@@ -65,7 +65,7 @@ class ReferenceOperator:
             except SingularSystemError:
                 continue
             self._square = self._mean_square(weights)
-            if self._lowest() > SINGULAR * self._square:
+            if self._lowest() > ZERO_PIVOT * self._square:
                 return weights, shift
             self.destroy()
         raise SingularSystemError(

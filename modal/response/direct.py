@@ -8,10 +8,10 @@ import scipy.sparse.linalg as spla
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.solvers.determinant import ON_DIAGONAL
 from modal.types import Array, Complex
 
 DENSE = 40  # DOFs up to which full matrices are faster than SuperLU
-PIVOT = 0.1  # of a column: least size of a diagonal entry that stays the pivot, against fill
 
 
 class DirectSolver:
@@ -61,7 +61,7 @@ class DirectSolver:
         if self.system.n <= DENSE:
             return np.linalg.solve(H.reshape(len(load), -1), load)
         self.matrix.data = H
-        factor = spla.splu(self.matrix, "NATURAL", PIVOT, options={"SymmetricMode": True})
+        factor = spla.splu(self.matrix, "NATURAL", **ON_DIAGONAL)
         return np.asarray(factor.solve(load))
 
 

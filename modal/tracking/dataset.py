@@ -17,6 +17,7 @@ from assembly.errors import FrozenMotionError
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described
 from modal.data.variables import TRACKS
+from modal.eigen.tolerances import GROUP
 from modal.proofs.judge import UNDECIDED, WORDS
 from modal.proofs.verdict import ALL_MODES, stability
 from modal.tracking.events import event_variables
@@ -24,7 +25,6 @@ from modal.tracking.rates import frozen_interval, growth_rate_corrected
 from modal.tracking.rows import KINDS
 from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder
-from modal.tracking.variation import CLUSTER
 from modal.tracking.whirl import direction
 from modal.types import Array, Complex
 
@@ -144,5 +144,5 @@ def _beyond(system: FrozenSystem, tracks: Complex, error: Array) -> int:
     lam, bound = verdict.eigenvalues, verdict.bounds
     unstable = lam.real > bound
     distance = np.abs(lam[unstable, None] - tracks[None, :])
-    near = distance <= bound[unstable, None] + error + CLUSTER * np.abs(lam[unstable, None])
+    near = distance <= bound[unstable, None] + error + GROUP * np.abs(lam[unstable, None])
     return int((~near.any(axis=1)).sum())

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from modal.data.growth import ROUND_OFF
+from modal.eigen.tolerances import ATTEMPTS
 from modal.tracking.matching import Match, Overlap, align
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Index, Mask
 
-ROUNDS = 8
-# Largest factor by which its three points are spread in a further round.
+# Largest factor by which the three points of a parabola are spread in a further round.
 SPREAD = 5.0
 # The first ones are this part of the step apart: the straight line between the two ends does not
 # say better where they meet.
@@ -143,7 +143,7 @@ def examine(
     def difference(at: float) -> tuple[complex, int] | None:
         return _difference(a, b, match, members, solve(at))
 
-    for _ in range(ROUNDS):
+    for _ in range(ATTEMPTS):
         centre = float(np.clip(centre, low + width, high - width))
         samples = [difference(s) for s in (centre - width, centre, centre + width)]
         if any(sample is None for sample in samples):

@@ -121,7 +121,7 @@ class Follower:
         predicted = a.eigenvalues + slope * (b.at - a.at)
         match = assign(a, b, overlap, predicted)
         heeded = watched & ~overlap.merging if left < rules.halvings else watched
-        if left > 0 and _doubtful(a, b, match, predicted, heeded, rules).any():
+        if left > 0 and _doubtful(b, match, predicted, heeded, rules).any():
             return self._middle(a, b), left - 1
         match = replace(match, target=np.where(match.mac >= rules.least_mac, match.target, -1))
         met = []
@@ -261,9 +261,7 @@ class _Path:
         return Step(match, b, events)
 
 
-def _doubtful(
-    a: Snapshot, b: Snapshot, match: Match, predicted: Complex, watched: Mask, rules: Rules
-) -> Mask:
+def _doubtful(b: Snapshot, match: Match, predicted: Complex, watched: Mask, rules: Rules) -> Mask:
     """The watched modes without a clear continuation, other than by leaving the window."""
     window = rules.edge * np.abs(b.eigenvalues).max(initial=0.0)
     return np.asarray(watched & (match.mac < rules.clear_mac) & (np.abs(predicted) < window))

@@ -18,16 +18,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.csgraph import connected_components
 
 from modal.data.growth import ROUND_OFF
+from modal.eigen.solvers import pairs
+from modal.eigen.tolerances import WEAK
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
 
 # A mode whose MACs with all modes of another instant have a larger sum merges with another mode.
 MERGING = 1.5
-# A cluster whose projection is worse conditioned than this is not rotated.
-WELL_CONDITIONED = 1e3
 # Cost of a wrong eigenvalue prediction; a wrong shape (MAC 0) costs 1.
 PREDICTION_WEIGHT = 0.3
 # Where a pair becomes two real values, or two become a pair, the one that decays least goes on: the
@@ -100,16 +99,8 @@ def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
 
 def clusters(eigenvalues: Complex) -> list[Index]:
     """Groups of two or more eigenvalues closer than ROUND_OFF |λ|."""
-    if len(eigenvalues) < 2:
-        return []
-    size = np.abs(eigenvalues)
-    near = np.abs(eigenvalues[:, None] - eigenvalues[None, :])
-    near = near <= ROUND_OFF * np.maximum(size[:, None], size[None, :])
-    if int(near.sum()) == len(eigenvalues):
-        return []
-    count, group = connected_components(near, directed=False)
-    members = [np.flatnonzero(group == g) for g in range(count)]
-    return [each for each in members if len(each) > 1]
+    groups = pairs.clusters(eigenvalues, ROUND_OFF)
+    return [np.array(group) for group in groups if len(group) > 1]
 
 
 def align(b: Snapshot, a: Snapshot) -> Snapshot:
@@ -132,7 +123,7 @@ def align(b: Snapshot, a: Snapshot) -> Snapshot:
             continue
         _, order = linear_sum_assignment(-np.abs(inward[np.ix_(members, chosen)]))
         T = inward[np.ix_(members, chosen[order])]
-        if np.linalg.cond(T) > WELL_CONDITIONED:
+        if np.linalg.cond(T) > 1.0 / WEAK:
             continue
         mass = T.conj().T @ b.mass_gram[np.ix_(members, members)] @ T
         turn[np.ix_(members, members)] = T / np.sqrt(np.diag(mass).real)

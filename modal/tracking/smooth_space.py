@@ -22,6 +22,7 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.tolerances import BLOCK, EPS, WEAK
 from modal.reduction.affine import Freeze, Point
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.instants import SmallMatrices
@@ -29,18 +30,13 @@ from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.space import CertifiedModes, Space, spread
 from modal.tracking.pencils import Triple, pairing, quadratic, solved, transposed
-from modal.tracking.sources import BasisError
+from modal.tracking.sources import TRAINING, BasisError
+from modal.tracking.variation import MAIN
 from modal.types import Array, Complex, Index
 
-LARGEST = 400  # degrees of freedom up to which dense matrices of all instants are stored
-TRAINING = 8  # instants whose lowest shapes make the first basis
 WHOLE = 64  # degrees of freedom up to which the basis may be the whole space
 SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
-PER_ROUND = 8  # directions that join the basis in one round
 LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
-STARTING = 1e-5  # relative singular values below which directions are left out of the first basis
-GROWING = 1e-3  # and of those that join it
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -98,7 +94,7 @@ class SmoothSpace(Space):
             self.root = la.cholesky(S[0] + (shift + 1e-8 * high) * M[0])
             self.V = np.zeros((family.n, 0))
             shapes = X / np.linalg.norm(self.root @ X, axis=1, keepdims=True)
-            self._add(np.hstack(list(shapes)), STARTING)
+            self._add(np.hstack(list(shapes)), MAIN)
         self.refresh()
 
     def refresh(self) -> None:
@@ -162,7 +158,7 @@ class SmoothSpace(Space):
         size = np.linalg.norm(self.root @ shapes, axis=0)
         weights = np.tile(np.sqrt(ratio[p, i]), 4)
         shapes = shapes[:, size > 0.0] * (weights[size > 0.0] / size[size > 0.0])
-        self._add(shapes, GROWING, PER_ROUND)
+        self._add(shapes, WEAK, BLOCK)
         self.refresh()
         return self.V.shape[1] > before
 

@@ -12,16 +12,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from modal.data.growth import grows, growth_floor
+from modal.eigen.tolerances import GROUP
 from modal.reduction.reduced_eigen import SmallModes
 from modal.tracking.variation import Variation
 from modal.tracking.whirl import WhirlForms
 from modal.types import Array, Complex, Mask
 
 Matrix: TypeAlias = NDArray[np.float64] | sp.spmatrix
-
-# |yᴴBx| below this fraction of |y||B||x|: a defective eigenvalue (rigid chains), whose left and
-# right vectors cannot be normalised.
-DEFECTIVE = 1e-6
 
 
 class ModesLike(Protocol):
@@ -168,7 +165,8 @@ class Snapshot:
         Q, MQ, CQ = Q / size, MQ / size, CQ / size
         pairing = 2.0 * lam * (MU.conj() * Q).sum(axis=0) + (CU.conj() * Q).sum(axis=0)
         bulk = 2.0 * np.abs(lam) * np.linalg.norm(MU, axis=0) + np.linalg.norm(CU, axis=0)
-        defective = np.abs(pairing) <= DEFECTIVE * bulk * np.linalg.norm(Q, axis=0)
+        # A defective eigenvalue (rigid chains): its vectors cannot be normalised.
+        defective = np.abs(pairing) <= GROUP * bulk * np.linalg.norm(Q, axis=0)
         scale = np.where(defective, 1.0, pairing.conj())
         # Kq = −(λ²M + λ(C + D))q, so the energy needs no product with the stiffness.
         mass_gram: Complex = Q.conj().T @ MQ

@@ -16,6 +16,7 @@ from assembly.errors import (
 )
 from assembly.linalg.symmetric import ENTRIES
 from assembly.mechanisms.mechanism import MechanismSystem
+from modal.eigen.tolerances import SMALL
 from modal.provenance.link_prints import LinkProbe
 from modal.provenance.same_model import drawn_prints, family_prints
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
@@ -23,7 +24,7 @@ from modal.reduction.body_space import BodySpace
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
 from modal.reduction.space import SAMPLE, Space, spread
-from modal.tracking.smooth_space import LARGEST, SmoothFamily, SmoothSpace
+from modal.tracking.smooth_space import SmoothFamily, SmoothSpace
 from modal.tracking.sources import (
     ANCHORS,
     BLOCK,
@@ -202,7 +203,7 @@ def _on_space(
             "backend: a reduced basis needs instants that share their operators and no free "
             "mobility; choose another backend"
         )
-    held = bool(2 * count <= first.n <= LARGEST and not first.rigid.shape[1])
+    held = bool(2 * count <= first.n <= SMALL and not first.rigid.shape[1])
     if not (moves and held and hasattr(sweep.model, "freeze_many") and not asked):
         return None
     if kind not in (None, SmoothSource.kind):

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.tolerances import HALF
 from modal.types import Array, Complex
 
 # The step of the stencil: this part of the fastest mode's 1/|λ| along a motion, …
@@ -17,8 +18,6 @@ OF_PERIOD = 0.1
 OF_SWEEP = 1e-3
 # The outer values of the stencil are at least this many steps away.
 OUTER = 3.0
-# … and at least this part of the value itself, below which it cancels.
-OF_VALUE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def step_length(size: float, rate: float | None, low: float, high: float) -> flo
     longest = OF_SWEEP * (high - low)
     if rate is None or size == 0.0:
         return longest
-    shortest = OF_VALUE * max(abs(low), abs(high))
+    shortest = HALF * max(abs(low), abs(high))  # below, values cancel
     return min(max(OF_PERIOD * abs(rate) / size, shortest), longest)
 
 

@@ -42,14 +42,12 @@ from scipy.optimize import linear_sum_assignment
 
 from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.tolerances import GROUP, ZERO
 from modal.tracking.pencils import Triple, pairing, product, quadratic, transposed
 from modal.types import Array, Complex, Index, Mask
 
-# Relative distance up to which eigenvalues are one cluster.
-CLUSTER = 1e-6
-# Relative singular value below which a direction of the window's space is round-off.
-INDEPENDENT = 1e-10
-# The same where the vectors need not be held exactly.
+# Relative singular value below which a direction is left out of a space that need not hold the
+# vectors exactly.
 MAIN = 1e-5
 # Relative change of an eigenvalue by the terms that move energy to and fro up to which its second
 # order is neglected.
@@ -109,7 +107,7 @@ class Variation:
         return replace(self, change=rows @ self.change @ turn, energy=energy, mass=mass)
 
 
-def window_space(right: Complex, left: Complex, least: float = INDEPENDENT) -> Array:
+def window_space(right: Complex, left: Complex, least: float = ZERO) -> Array:
     """Real orthonormal basis V (n, m) of the right and left vectors; the identity where n is small.
 
     least: relative singular value below which a direction is left out.
@@ -186,7 +184,7 @@ def _curvature(at: Derivatives, change: Complex, lam: Complex, Q: Complex, U: Co
     out = -(U.conj() * inner).sum(axis=1)
     for block, (shapes, others) in enumerate(((Q, lam), (Q.conj(), lam.conj()))):
         apart = lam[:, :, None] - others[:, None, :]
-        near = np.abs(apart) <= CLUSTER * np.abs(lam)[:, :, None]
+        near = np.abs(apart) <= GROUP * np.abs(lam)[:, :, None]
         # y_iᴴ(A′ − λ_iB′)x_j at [i, j]: its lower block is −(λ_iλ_jM′ + λ_jC′ + K′)q_j.
         back = -row @ quadratic((M1, C1, K1), others, shapes)
         back -= (row @ product(M1, shapes)) * others[:, None, :] * apart

@@ -20,17 +20,17 @@ import numpy as np
 
 from assembly.errors import ConvergenceError
 from assembly.system.null_chain import NullChain
+from modal.eigen.prescribed import mass_orthonormal
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.dense import definite_but_for, lowest
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
-from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness, mass_orthonormal
+from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from modal.eigen.tolerances import EPS, GROUP, HALF, LEFT, WEAK, ZERO
 from modal.types import Array, Complex, Mask
 
 START = 2  # random shapes to start from, beyond the number requested
 STEPS = 3  # blocks of the Krylov space that a search starts with
-ROOM = 12  # columns for each requested mode, about
 ROUNDS = 60
 
 
@@ -76,7 +76,7 @@ class _Search:
         self.accuracy, self.noise = accuracy, 8.0 * EPS
         # One beyond those requested: without it the last one converges more slowly.
         self.count = min(quadratic.n, k + 1)
-        self.basis = ShapeBasis(quadratic, reference, min(quadratic.n, ROOM * (k + 1)))
+        self.basis = ShapeBasis(quadratic, reference)
         self.exact = quadratic.conservative and reference.definite
         diagonal = np.abs(reference.matrix.diagonal())
         floor = np.finfo(float).eps * diagonal.max(initial=np.finfo(float).tiny)
@@ -150,7 +150,7 @@ class _Search:
     def _special(self) -> Iterator[Array]:
         """Null fields, shapes of no stiffness, and the second vectors of chains."""
         if self.chain is not None:
-            yield mass_orthonormal(self.quadratic, self.chain.null)
+            yield mass_orthonormal(self.quadratic.M, self.chain.null)[0]
         if not self.reference.definite:
             yield self.reference.special
         if self.chain is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from modal.eigen.spectrum import levels, rotated
 from modal.eigen.tolerances import GROUP
@@ -77,22 +78,10 @@ class Pairs:
         return self.take(np.lexsort((lam.imag, lam.real, levels(np.abs(lam)), levels(sizes))))
 
 
-def clusters(eigenvalues: Complex) -> list[list[int]]:
-    """Groups of indices whose eigenvalues chain together within GROUP, relative."""
-    near = np.abs(eigenvalues[:, None] - eigenvalues) <= GROUP * np.abs(eigenvalues)[:, None]
+def clusters(eigenvalues: Complex, distance: float = GROUP) -> list[list[int]]:
+    """Groups of indices whose eigenvalues chain together within a relative distance."""
+    near = np.abs(eigenvalues[:, None] - eigenvalues) <= distance * np.abs(eigenvalues)[:, None]
     if near.sum() == len(eigenvalues):
         return [[j] for j in range(len(eigenvalues))]
-    groups: list[list[int]] = []
-    remaining = np.ones(len(eigenvalues), dtype=bool)
-    for first in range(len(eigenvalues)):
-        if not remaining[first]:
-            continue
-        group, frontier = [first], [first]
-        remaining[first] = False
-        while frontier:
-            found = np.flatnonzero(near[frontier.pop()] & remaining)
-            remaining[found] = False
-            group += found.tolist()
-            frontier += found.tolist()
-        groups.append(group)
-    return groups
+    count, group = connected_components(near, directed=False)
+    return [np.flatnonzero(group == g).tolist() for g in range(count)]

@@ -16,8 +16,6 @@ from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from modal.eigen.tolerances import HALF, ROUND_OFF, WEAK, ZERO
 from modal.types import Array, Complex, Mask
 
-DRIFT = 1e-11  # error of K_ref q, of its norm, below which it is not recomputed
-
 
 @dataclass(frozen=True)
 class Operator:
@@ -52,14 +50,14 @@ class ShapeBasis:
     Images of the shapes and projections are computed when they are asked for, of many at once.
     """
 
-    def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness, room: int) -> None:
+    def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness) -> None:
         self.quadratic, self.reference, self.m = quadratic, reference, 0
         self.operators = operators_of(quadratic, reference)
         self._with_image = dict.fromkeys(self.operators, 0)
         self._in_projection = self._verified = 0
         names = ("shapes", "stiffness", *self.operators)
-        self._stored = {name: np.empty((quadratic.n, room), order="F") for name in names}
-        self._projected = {name: np.zeros((room, room)) for name in self.operators}
+        self._stored = {name: np.empty((quadratic.n, 0), order="F") for name in names}
+        self._projected = {name: np.zeros((0, 0)) for name in self.operators}
 
     @property
     def V(self) -> Array:
@@ -177,7 +175,7 @@ class ShapeBasis:
         combined, expected = q @ w, load @ w
         error = np.linalg.norm(self.reference.apply(combined[:, None])[:, 0] - expected)
         noise = ROUND_OFF * self.quadratic.norms[2] * np.linalg.norm(combined)
-        return bool(error > max(DRIFT * np.linalg.norm(expected), noise))
+        return bool(error > max(ZERO * np.linalg.norm(expected), noise))
 
     def shapes(self, Y: Complex) -> Complex:
         """V Y, (n, k)."""

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.system.null_chain import ELASTIC_TOLERANCE, NullChain, pinned_dofs
+from modal.eigen.prescribed import mass_orthonormal
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.shift_invert import factorized
 from modal.eigen.tolerances import BLOCK, HALF, ZERO
@@ -59,7 +60,7 @@ class SymmetricStiffness:
 
         def factor(name: str) -> Factorization:
             self.matrix, fields = choices[name]
-            self.null = mass_orthonormal(quadratic, fields)
+            self.null = mass_orthonormal(quadratic.M, fields)[0]
             if name == "LDLᵀ":
                 return Factorization(self._held(), "symmetric", small=0)
             return Factorization(self._held(), "spd")
@@ -158,10 +159,3 @@ class SymmetricStiffness:
 
     def destroy(self) -> None:
         self.factor.destroy()
-
-
-def mass_orthonormal(quadratic: Quadratic, fields: Array) -> Array:
-    """Combinations (n, m) of fields of unit mass, orthogonal in M."""
-    gram = fields.T @ (quadratic.M @ fields)
-    back = la.solve_triangular(la.cholesky(gram, lower=True), fields.T, lower=True)
-    return np.ascontiguousarray(back.T)

@@ -22,7 +22,6 @@ from modal.eigen.tolerances import COARSE
 from modal.types import Complex
 
 WIDE = 0.35  # d/b from which there are more ω with |θ| above the bound than below b + d, about
-WIDEST = 0.9  # d/b from which it must be from zero, K regular or not
 MOST = 4.0  # growth of the number asked for at a time
 
 
@@ -89,9 +88,9 @@ class Window:
         try:
             inverse = ShiftInvert(self.operator.quadratic, self.operator.chain)
         except SingularSystemError:
-            if self.wide == WIDEST:
+            if self.wide == 1.0:
                 raise
-            self.wide = WIDEST
+            self.wide = 1.0
             return
         self.operator.destroy()
         self.operator, self.wide = inverse, np.inf

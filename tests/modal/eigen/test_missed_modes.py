@@ -144,7 +144,7 @@ def test_stiffness_images_that_are_inaccurate_are_recomputed() -> None:
     quadratic = Quadratic(block(4, 2, 2, "hex8").freeze(omega=(30.0, -80.0, 250.0)))
     none = np.zeros((quadratic.n, 0))
     reference = SymmetricStiffness(quadratic, none, none)
-    basis = ShapeBasis(quadratic, reference, 4)
+    basis = ShapeBasis(quadratic, reference)
     rng = np.random.default_rng(1)
     for error in (0.0, 1e-6):
         load = rng.standard_normal((quadratic.n, 3))
