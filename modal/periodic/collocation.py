@@ -131,20 +131,28 @@ def second_order_monodromy(
     half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
 ) -> Array:
     """Φ(T, 0) (2m, 2m) in scaled coordinates (ω η, η̇)."""
+    total = np.eye(2 * len(frequencies))
+    for maps in second_order_maps(half, frequencies, period, steps):
+        total = _product(maps) @ total
+    return np.asarray(total)
+
+
+def second_order_maps(
+    half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
+) -> Iterator[Array]:
+    """The maps (S, 2m, 2m) of the steps of a period in scaled coordinates, several at a time."""
     m, h = len(frequencies), period / steps
     scale = np.concatenate([h * h * frequencies, np.full(m, h)])
+    units = np.concatenate([h * frequencies, np.ones(m)])
     batch = min(steps, max(1, BATCH_NUMBERS // (len(GAUSS.c) * m) ** 2))
     # Allocated once: the system would take such arrays back and clear them at every batch.
     room = [np.empty((batch, len(GAUSS.c), m, n)) for n in (len(GAUSS.c) * m, 2 * m)]
-    total = np.eye(2 * m)
     for first in range(0, steps, batch):
         starts = np.arange(first, min(first + batch, steps))
         phases = ((starts[:, None] + GAUSS.c) / steps).ravel()
         stages = half(phases).reshape(len(starts), len(GAUSS.c), m, 2 * m) * scale
         matrix, right = (array[: len(starts)] for array in room)
-        total = _product(_steps(stages, matrix, right)) @ total
-    units = np.concatenate([h * frequencies, np.ones(m)])
-    return np.asarray(units[:, None] * total / units)
+        yield units[:, None] * _steps(stages, matrix, right) / units
 
 
 def _steps(stages: Array, matrix: Array, right: Array) -> Array:
