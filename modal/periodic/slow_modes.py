@@ -154,7 +154,8 @@ def _in_steps(
         if before is not None:
             apart = found[:, None] - before
             apart = np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0))
-            gap = apart.min(axis=1) / ((each * count / last) ** ORDER - 1.0)
+            # Half the order where two multipliers meet: errors are roots there.
+            gap = apart.min(axis=1) / ((each * count / last) ** (0.5 * ORDER) - 1.0)
             if gap.max() <= tolerance:
                 error = np.full(len(values), np.inf)
                 error[chosen] = gap + modes.error[chosen]
