@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
-from modal.data.progress import shown
 from modal.periodic.balanced import Balanced
 from modal.transient.integrators.tableau import Tableau
 from modal.types import Array, Complex
@@ -34,20 +33,10 @@ SMALLEST = 1e-11  # multipliers below this share of the largest drown in its rou
 
 def monodromy(A: Balanced, t0: float, t1: float, steps: int) -> Array:
     """Φ(t1, t0) (n, n) of x' = A(t) x in `steps` equal steps."""
-    return np.asarray(monodromy_factors(A, t0, t1, steps, 1)[0])
-
-
-def monodromy_factors(
-    A: Balanced, t0: float, t1: float, steps: int, count: int, progress: bool | None = False
-) -> Array:
-    """Factors (count, n, n) whose product, the last one leftmost, is Φ(t1, t0) in `steps` steps."""
-    n = len(A.root)
-    factors = np.repeat(np.eye(n)[None], count, axis=0)
-    maps = shown(step_maps(A, t0, t1, steps), "Floquet", "step", progress, steps)
-    for i, step in enumerate(maps):
-        at = i * count // steps
-        factors[at] = step @ factors[at]
-    return factors
+    total = np.eye(len(A.root))
+    for step in step_maps(A, t0, t1, steps):
+        total = step @ total
+    return total
 
 
 def step_maps(A: Balanced, t0: float, t1: float, steps: int) -> Iterator[Array]:
