@@ -57,11 +57,12 @@ class ChartMotion:
         start: float = 0.0,
         independent: float = INDEPENDENT,
         instants: int = INSTANTS,
+        whole: bool = False,
     ) -> ChartMotion:
         """For the k slowest modes of motions at points that span a box of parameters.
 
         independent: least singular value of the space, of the largest, in the energy norm.
-        instants: of a motion, whose frozen modes span the space.
+        instants: of a motion, whose frozen modes span the space. whole: the space is the whole one.
 
         Raises AccuracyError where the matrices are not smooth in time.
         """
@@ -75,7 +76,7 @@ class ChartMotion:
         longest = max(motions(point)[1] for point in points)
         V = (
             np.eye(M.shape[1])
-            if M.shape[1] <= ALL_SHAPES or _work(M, K, longest) <= MOST_WORK
+            if whole or M.shape[1] <= ALL_SHAPES or _work(M, K, longest) <= MOST_WORK
             else _space(M, C, K, k + GUARD, independent)
         )
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)

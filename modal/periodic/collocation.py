@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
-from modal.data.progress import shown
 from modal.periodic.balanced import Balanced
 from modal.transient.integrators.tableau import Tableau
 from modal.types import Array, Complex
@@ -34,20 +33,10 @@ SMALLEST = 1e-11  # multipliers below this share of the largest drown in its rou
 
 def monodromy(A: Balanced, t0: float, t1: float, steps: int) -> Array:
     """Φ(t1, t0) (n, n) of x' = A(t) x in `steps` equal steps."""
-    return np.asarray(monodromy_factors(A, t0, t1, steps, 1)[0])
-
-
-def monodromy_factors(
-    A: Balanced, t0: float, t1: float, steps: int, count: int, progress: bool | None = False
-) -> Array:
-    """Factors (count, n, n) whose product, the last one leftmost, is Φ(t1, t0) in `steps` steps."""
-    n = len(A.root)
-    factors = np.repeat(np.eye(n)[None], count, axis=0)
-    maps = shown(step_maps(A, t0, t1, steps), "Floquet", "step", progress, steps)
-    for i, step in enumerate(maps):
-        at = i * count // steps
-        factors[at] = step @ factors[at]
-    return factors
+    total = np.eye(len(A.root))
+    for step in step_maps(A, t0, t1, steps):
+        total = step @ total
+    return total
 
 
 def step_maps(A: Balanced, t0: float, t1: float, steps: int) -> Iterator[Array]:
@@ -131,20 +120,28 @@ def second_order_monodromy(
     half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
 ) -> Array:
     """Φ(T, 0) (2m, 2m) in scaled coordinates (ω η, η̇)."""
+    total = np.eye(2 * len(frequencies))
+    for maps in second_order_maps(half, frequencies, period, steps):
+        total = _product(maps) @ total
+    return np.asarray(total)
+
+
+def second_order_maps(
+    half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
+) -> Iterator[Array]:
+    """The maps (S, 2m, 2m) of the steps of a period in scaled coordinates, several at a time."""
     m, h = len(frequencies), period / steps
     scale = np.concatenate([h * h * frequencies, np.full(m, h)])
+    units = np.concatenate([h * frequencies, np.ones(m)])
     batch = min(steps, max(1, BATCH_NUMBERS // (len(GAUSS.c) * m) ** 2))
     # Allocated once: the system would take such arrays back and clear them at every batch.
     room = [np.empty((batch, len(GAUSS.c), m, n)) for n in (len(GAUSS.c) * m, 2 * m)]
-    total = np.eye(2 * m)
     for first in range(0, steps, batch):
         starts = np.arange(first, min(first + batch, steps))
         phases = ((starts[:, None] + GAUSS.c) / steps).ravel()
         stages = half(phases).reshape(len(starts), len(GAUSS.c), m, 2 * m) * scale
         matrix, right = (array[: len(starts)] for array in room)
-        total = _product(_steps(stages, matrix, right)) @ total
-    units = np.concatenate([h * frequencies, np.ones(m)])
-    return np.asarray(units[:, None] * total / units)
+        yield units[:, None] * _steps(stages, matrix, right) / units
 
 
 def _steps(stages: Array, matrix: Array, right: Array) -> Array:

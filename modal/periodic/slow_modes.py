@@ -14,22 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import AccuracyError, ConvergenceError
+from assembly.system.frozen import FrozenSystem
 from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import (
-    ALL_SHAPES,
     SHARE,
     ChartMotion,
     Spectra,
     accelerations_of,
     slow_first,
 )
-from modal.periodic.collocation import ORDER, monodromy_factors, step_maps
-from modal.periodic.decoupling import decoupled_modes
+from modal.periodic.collocation import ORDER, second_order_maps, second_order_monodromy
+from modal.periodic.decoupling import DecoupledModes, decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel
 from modal.periodic.magnus import SPREAD
@@ -47,8 +48,9 @@ from modal.types import Array, Complex, Index
 SPACES = ((6, 1e-5, 1), (24, 1e-6, 128))
 TOLERANCE = 1e-5  # of log μ
 ENOUGH = 1e-6  # stated error, of the frequency, that is not improved at that tolerance
-FEWEST_HARMONICS = 4  # of the elimination of fast shapes
+MOST_WORK = 5e6  # n³ × rad a period of the k-th mode, up to which all coordinates are propagated
 FASTEST = 2e4  # rad a period of the fastest of modes that may decouple
+FEWEST_HARMONICS = 4  # of the elimination of fast shapes
 GROWTH = 1.5  # of the number of steps
 MOST_STEPS = 1 << 15
 
@@ -71,30 +73,36 @@ class _Slow:
 
     def modes(self, k: int, tolerance: float) -> _Modes:
         """The k slowest of its Floquet modes, to `tolerance`. Raises ConvergenceError."""
-        size = self.B.table.shape[1]
-        A = Balanced(self.B, np.eye(size), np.eye(size))  # its coordinates are those of the energy
-        here = self.B(self.start)
+        m, here = self.B.table.shape[1] // 2, self.B(self.start)
+        frequencies = here[:m, m:].diagonal()
+        H = replace(self.B, table=np.ascontiguousarray(self.B.table[:, m:]))
+        apart: DecoupledModes | None = None
         speeds = np.sort(np.abs(np.linalg.eigvals(here)))
-        few = speeds[-1] * self.period <= FASTEST
-        apart = decoupled_modes(A, self.start, self.period) if few else None
+        # All coordinates of a source are propagated in steps at less cost than they decouple.
+        if not self.motion.is_whole and speeds[-1] * self.period <= FASTEST:
+            same = np.eye(2 * m)  # the coordinates are those of the energy
+            apart = decoupled_modes(Balanced(self.B, same, same), self.start, self.period)
         if apart is not None:
             logs, error, rates, vectors = apart.logs, apart.error, apart.rates, apart.vectors
             chosen = _slowest(here, vectors, k)
         else:
-            logs, error, vectors = _in_steps(A, self.start, self.period, k, tolerance)
+            span = (self.start, self.period)
+            logs, error, vectors = _in_steps(H, frequencies, here, span, k, tolerance)
             chosen, rates = np.flatnonzero(np.isfinite(error)), logs / self.period
         chosen = chosen[np.argsort(-logs.real[chosen], kind="stable")]
         condition = np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0)
         if apart is not None:
             part = apart.states[:, :, chosen]
         else:
+            half = partial(_phased, H, self.start, self.period)
             part = propagated(
                 lambda count: (
                     step.__matmul__
-                    for step in step_maps(A, self.start, self.start + self.period, count)
+                    for steps in second_order_maps(half, frequencies, self.period, count)
+                    for step in steps
                 ),
                 vectors[:, chosen], rates[chosen], np.ones(len(chosen), bool), self.period,
-                float(speeds[min(2 * k, size) - 1]),
+                float(speeds[min(2 * k, 2 * m) - 1]),
             )  # fmt: skip
         times = self.start + self.period * np.arange(len(part)) / len(part)
         first = self.X(self.start) @ vectors[:, chosen]
@@ -117,37 +125,53 @@ class _Modes:
 
 
 def _in_steps(
-    A: Balanced, start: float, period: float, k: int, tolerance: float
+    H: Interpolant,
+    frequencies: Array,
+    here: Array,
+    span: tuple[float, float],
+    k: int,
+    tolerance: float,
 ) -> tuple[Complex, Array, Complex]:
-    """Log μ (N,), their errors (N,), infinite for all but the k slowest, and vectors (N, N), from
-    Gauss steps. Their number grows until log μ of the k slowest agrees to `tolerance`."""
-    here = A.many(np.array([start]))[0]
+    """Log μ (N,), their errors (N,), infinite for all but the k slowest, and vectors (N, N)
+    of η̈ = H(t) (ω η, η̇), from Gauss steps. Their number grows until log μ of the k slowest agrees
+    to `tolerance`. here (N, N): x' = A x at the start."""
+    start, period = span
     values = np.linalg.eigvals(here)
     slow = values[np.argsort(np.abs(values), kind="stable")[: 2 * k]]
     count = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
+    parts = [partial(_phased, H, start + i * period / count, period / count) for i in range(count)]
     steps = max(32, 2 * count, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
     before: Complex | None = None
     last = steps
     while steps <= MOST_STEPS:
-        factors = monodromy_factors(A, start, start + period, steps, count)
-        modes = product_modes(factors, np.full(count, steps * EPS / count))
+        each = int(np.ceil(steps / count))
+        factors = np.stack(
+            [second_order_monodromy(H, frequencies, period / count, each) for H in parts]
+        )
+        modes = product_modes(factors, np.full(count, each * EPS))
         chosen = _slowest(here, modes.vectors, k)
         found = modes.logs[chosen]
         if before is not None:
             apart = found[:, None] - before
             apart = np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0))
-            gap = apart.min(axis=1) / ((steps / last) ** ORDER - 1.0)
+            # Half the order where two multipliers meet: errors are roots there.
+            gap = apart.min(axis=1) / ((each * count / last) ** (0.5 * ORDER) - 1.0)
             if gap.max() <= tolerance:
                 error = np.full(len(values), np.inf)
                 error[chosen] = gap + modes.error[chosen]
                 return modes.logs, error, modes.vectors
-        before, last = found, steps
+        before, last = found, each * count
         steps = int(np.ceil(GROWTH * steps))
     raise ConvergenceError(
         f"Floquet: {last} steps a period do not give the multipliers to {tolerance:.1e}; "
         "ask for fewer modes (k) or a larger tolerance",
         partial=before,
     )
+
+
+def _phased(H: Interpolant, start: float, period: float, phases: Array) -> Array:
+    """H at parts of a period."""
+    return H.many(start + period * phases)
 
 
 def slow_modes(
@@ -160,9 +184,12 @@ def slow_modes(
     """
     best: FloquetModes | None = None
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
+    whole = _work(source.freeze(t0), k) * period <= MOST_WORK
     for instants, independent, parts in SPACES:
         try:
-            motion = ChartMotion.of(lambda _: (source, period), [{}], k, t0, independent, instants)
+            motion = ChartMotion.of(
+                lambda _: (source, period), [{}], k, t0, independent, instants, whole
+            )
         except AccuracyError:
             if best is None:
                 raise
@@ -176,10 +203,17 @@ def slow_modes(
             # What more slow coordinates do not halve is the error of the space.
             if enough or not error <= 0.5 * last:
                 break
-        if enough or (isinstance(source, GalerkinModel) and tolerance >= TOLERANCE):
+        if whole or enough or (isinstance(source, GalerkinModel) and tolerance >= TOLERANCE):
             break
     assert best is not None
     return best
+
+
+def _work(system: FrozenSystem, k: int) -> float:
+    """n³ × frequency of the k-th frozen mode, rad/s: the cost of steps in all coordinates."""
+    stiffness, n = system.stiffness.toarray(), system.n
+    squares = la.eigvalsh(0.5 * (stiffness + stiffness.T), system.M.toarray())
+    return float(n**3 * np.sqrt(np.sort(np.abs(squares))[min(k, n) - 1]))
 
 
 def _modes_of(
@@ -221,7 +255,7 @@ def _slow_parts(
 
     # The error by the elimination is measured, so modes that are less far apart may be tried too.
     tried = dict.fromkeys([spectra.slow(min(k, r), rate), *range(min(k, r), r)])
-    for m in tried if r > ALL_SHAPES else ():
+    for m in tried if not motion.is_whole else ():
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
         frame = moving_frame(M, K, m) if harmonics >= FEWEST_HARMONICS else None
         if frame is None:
