@@ -48,7 +48,7 @@ from modal.types import Array, Complex, Index
 SPACES = ((6, 1e-5, 1), (24, 1e-6, 128))
 TOLERANCE = 1e-5  # of log μ
 ENOUGH = 1e-6  # stated error, of the frequency, that is not improved at that tolerance
-MOST_WORK = 5e6  # n³ × rad a period of the k-th mode, up to which all coordinates are propagated
+FEW_STEPS = 5e6  # n³ × rad a period of the k-th mode, up to which all coordinates are propagated
 FASTEST = 2e4  # rad a period of the fastest of modes that may decouple
 FEWEST_HARMONICS = 4  # of the elimination of fast shapes
 GROWTH = 1.5  # of the number of steps
@@ -184,7 +184,7 @@ def slow_modes(
     """
     best: FloquetModes | None = None
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
-    whole = _work(source.freeze(t0), k) * period <= MOST_WORK
+    whole = _stepping_work(source.freeze(t0), k) * period <= FEW_STEPS
     for instants, independent, parts in SPACES:
         try:
             motion = ChartMotion.of(
@@ -209,7 +209,7 @@ def slow_modes(
     return best
 
 
-def _work(system: FrozenSystem, k: int) -> float:
+def _stepping_work(system: FrozenSystem, k: int) -> float:
     """n³ × frequency of the k-th frozen mode, rad/s: the cost of steps in all coordinates."""
     stiffness, n = system.stiffness.toarray(), system.n
     squares = la.eigvalsh(0.5 * (stiffness + stiffness.T), system.M.toarray())

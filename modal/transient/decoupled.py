@@ -35,13 +35,17 @@ from modal.types import Array, Complex, Index
 
 NODES = 13  # of a panel; the coarser one has every second
 GAP = 64.0  # θ of a panel, times its length
-ORDER = 6  # in 1/θ of the error: the square of the coupling that is left
+# In 1/θ of the error: the square of the coupling that is left; with modes that decay within a few
+# cycles it falls more slowly.
+ORDER, DAMPED_ORDER = 6, 4
 DAMPED = 0.1  # damping ratio from which a mode and its conjugate are of one group
 OVERDAMPED = 1.05  # damping ratio from which the two real roots are taken apart
-PHASE = 1.5  # rad that a step of a group may turn
+PHASE = 1.0  # rad that a step of a group may turn
+COARSER = 3.0  # steps of the coarser panel: their error, of order 4, is more than that by θ alone
 TAYLOR = 1e-11  # last term of an exponential, relative
 DENSE = 8  # share of the entries of a dense matrix, inverse, from which it is used
 BATCH = 1 << 20  # entries of exponents that are computed together
+SINGLE = 2e-5  # tolerance from which single precision serves between the ends of a panel
 DEEPEST = 12  # halvings of a panel before the motion is called too fast
 
 Matrices = Callable[[Array], Array]  # M, C + D and K (3, P, n, n) at times (P,)
@@ -92,14 +96,22 @@ class Frames:
 
 
 class Panel:
-    """T and H at the nodes of a panel of time. at: nodes where T is computed.
+    """T and H at the nodes of a panel of time. at: nodes where T is computed; in single precision
+    between the ends, where `tolerance` allows it.
 
     Of modes that oscillate, z of the lower half are conjugates of the upper half: matrices (2n, 2n)
     are known by their first `rows` rows then.
     """
 
-    def __init__(self, frames: Frames, length: float, theta: float, at: Any = None) -> None:
-        self.length = length
+    def __init__(
+        self,
+        frames: Frames,
+        length: float,
+        theta: float,
+        at: Any = None,
+        tolerance: float = 0.0,
+    ) -> None:
+        self.length, self._tolerance = length, tolerance
         self.p, self.n = frames.squares.shape
         _, slopes, self._coefficients = _chebyshev(self.p)
         self._slopes = slopes / length
@@ -107,6 +119,11 @@ class Panel:
         B = self._complex(S)
         self._group(B, modes, theta)
         self._decouple(B, np.arange(self.p) if at is None else np.asarray(at) % self.p)
+
+    @property
+    def damped(self) -> bool:
+        """Whether some mode has a damping ratio above DAMPED."""
+        return self.rows > self.n or len(self.joined) > 0
 
     def _rate(self, values: Any) -> Any:
         return np.tensordot(self._slopes, values, 1)
@@ -207,14 +224,19 @@ class Panel:
                 for G, Y in pairs:
                     H[j] += G[g] @ Y[:, g] - Y[g] @ G[:, g]
             if j in at:
-                self.T[j] = self._states_of(j, X32, second.astype(np.complex64))
+                # States go from panel to panel through T at its ends.
+                inner = 0 < j < p - 1 and self._tolerance >= SINGLE
+                self.T[j] = self._states_of(j, X32 if inner else X, second)
 
     def _states_of(self, j: int, X: Any, second: Any) -> Any:
-        """x = T c at node j, (2n, rows)."""
-        n, once = self.n, np.eye(2 * self.n, self.rows, dtype=np.complex64) + second[:, : self.rows]
+        """x = T c at node j, (2n, rows), in the precision of X."""
+        n, kind = self.n, X.dtype
+        once = np.eye(2 * n, self.rows, dtype=kind) + second[:, : self.rows].astype(kind)
         z = once + X @ (once + X @ (once + X @ once / 3.0) / 2.0)
-        U, frames = self._U.astype(np.complex64)[..., None], (self._up[j], self._down[j])
-        both = [frames[a].astype(np.float32) @ (U[a, 0] * z[:n] + U[a, 1] * z[n:]) for a in (0, 1)]
+        U, frames = self._U.astype(kind)[..., None], (self._up[j], self._down[j])
+        both = [
+            frames[a].astype(X.real.dtype) @ (U[a, 0] * z[:n] + U[a, 1] * z[n:]) for a in (0, 1)
+        ]
         return np.asarray(np.concatenate(both) * (2 * n / self.rows))
 
     def _spectrum(self, B: Complex) -> tuple[Complex, list[tuple[Complex, Complex]]]:
@@ -374,15 +396,16 @@ def propagated(
         h = length * share
         frames = Frames.of(matrices, span[0] + length * (begin + share * nodes))
         coarse = Panel(frames.thinned(), h, 0.5 * GAP / h, at=(0, -1))
-        rough = coarse.run(x, parts[-1:], 2.0 * PHASE, 1e-3 * tolerance)[0]
-        fine = Panel(frames, h, GAP / h)
+        rough = coarse.run(x, parts[-1:], COARSER * PHASE, 1e-3 * tolerance)[0]
+        fine = Panel(frames, h, GAP / h, tolerance=tolerance)
         found = fine.run(x, parts, least=1e-3 * tolerance)
         now, before, gap = (
             float(la.norm(frames.amplitudes(node, state, 1.0 / length)[0]))
             for node, state in ((-1, found[-1]), (0, x), (-1, found[-1] - rough))
         )
         largest = max(largest, now, before)
-        ratio = gap / (largest * (2.0**ORDER - 1.0) * tolerance * share)
+        order = DAMPED_ORDER if fine.damped else ORDER
+        ratio = gap / (largest * (2.0**order - 1.0) * tolerance * share)
         if not ratio <= 1.0:
             level += 1
             if level > DEEPEST:
@@ -390,6 +413,6 @@ def propagated(
             continue
         states[inside], x = found[:-1], found[-1]
         error, used, ticks = error + ratio * tolerance * share, used + 1, ticks + width
-        if level and ratio < 0.25**ORDER and ticks % (2 * width) == 0:
+        if level and ratio < 0.25**order and ticks % (2 * width) == 0:
             level -= 1
     return Trajectory(states, error, used)

@@ -24,6 +24,7 @@ from modal.types import Array, Complex
 
 SHIFT = 2.0**-4  # of the frequency scale: between small and large λ, where K is singular
 
+
 def dimensionless(quadratic: Quadratic) -> tuple[Array, Array, Array, float]:
     """Dense M, C, K of the scaled quadratic in units of ‖M‖ and the frequency scale γ, λ = γλ̂."""
     m, _, _ = quadratic.norms
