@@ -30,7 +30,13 @@ def test_every_verb_has_a_limit() -> None:
     assert LONGEST.keys() == VERBS.keys()
 
 
-@pytest.mark.parametrize("verb", LONGEST)
+@pytest.mark.parametrize(
+    "verb",
+    [
+        pytest.param(verb, marks=pytest.mark.slow if verb in ("track (time)", "floquet") else ())
+        for verb in LONGEST
+    ],
+)
 def test_the_path_of_a_verb_is_not_longer(verb: str) -> None:
     route = draw_paths.route(VERBS[verb])
     assert route.files <= LONGEST[verb][0] and route.deepest <= LONGEST[verb][1], route.hops

@@ -26,7 +26,10 @@ from studies.wind_pump.rigid import joint_forces, motion
 from tests.support.dataset_checks import assert_described
 
 # Real machines: no value of them is questioned.
-pytestmark = pytest.mark.filterwarnings("error::assembly.PlausibilityWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("error::assembly.PlausibilityWarning"),
+]
 
 # rotating-bar (paper 1401, example a and section c)
 
