@@ -14,14 +14,14 @@ import draw_paths
 
 # Files of `modal` that a call enters, and hops from file to file to the deepest of them.
 LONGEST = {
-    "solve": (9, 2),
+    "solve": (8, 2),
     "stability": (5, 2),
-    "track": (50, 4),
-    "track (time)": (40, 3),
-    "stability_map": (37, 4),
+    "track": (49, 4),
+    "track (time)": (36, 3),
+    "stability_map": (36, 4),
     "frequency_response": (7, 2),
     "integrate": (21, 2),
-    "floquet": (28, 5),
+    "floquet": (25, 4),
 }
 VERBS = draw_paths.verbs()
 
