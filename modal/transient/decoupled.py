@@ -326,6 +326,9 @@ def _exponentials(
     )
     values = length * np.concatenate([H.reshape(len(H), -1) for H in blocks], axis=1)
     table = _chebyshev(len(values))[2] @ values
+    fastest = length * max(np.linalg.norm(H) for block in blocks for H in block[:: len(block) // 2])
+    if not fastest <= phase * BATCH:  # the transformations do not decouple
+        return np.full((int(sizes.sum()), len(parts)), np.nan, dtype=complex)
     fastest = length * max(la.norm(H, 2) for block in blocks for H in block[:: len(block) // 2])
     ends, again = np.unique(parts, return_inverse=True)
     lengths = np.diff(ends, prepend=0.0)
@@ -396,22 +399,24 @@ def propagated(
         h = length * share
         frames = Frames.of(matrices, span[0] + length * (begin + share * nodes))
         coarse = Panel(frames.thinned(), h, 0.5 * GAP / h, at=(0, -1))
-        rough = coarse.run(x, parts[-1:], COARSER * PHASE, 1e-3 * tolerance)[0]
         fine = Panel(frames, h, GAP / h, tolerance=tolerance)
-        found = fine.run(x, parts, least=1e-3 * tolerance)
+        # Transformations of panels that are too long may grow beyond all bounds.
+        with np.errstate(over="ignore", invalid="ignore"):
+            rough = coarse.run(x, parts[-1:], COARSER * PHASE, 1e-3 * tolerance)[0]
+            found = fine.run(x, parts, least=1e-3 * tolerance)
         now, before, gap = (
-            float(la.norm(frames.amplitudes(node, state, 1.0 / length)[0]))
+            float(np.linalg.norm(frames.amplitudes(node, state, 1.0 / length)[0]))
             for node, state in ((-1, found[-1]), (0, x), (-1, found[-1] - rough))
         )
-        largest = max(largest, now, before)
+        size = max(largest, now, before)
         order = DAMPED_ORDER if fine.damped else ORDER
-        ratio = gap / (largest * (2.0**order - 1.0) * tolerance * share)
+        ratio = gap / (size * (2.0**order - 1.0) * tolerance * share)
         if not ratio <= 1.0:
             level += 1
             if level > DEEPEST:
                 return None
             continue
-        states[inside], x = found[:-1], found[-1]
+        states[inside], x, largest = found[:-1], found[-1], size
         error, used, ticks = error + ratio * tolerance * share, used + 1, ticks + width
         if level and ratio < 0.25**order and ticks % (2 * width) == 0:
             level -= 1
