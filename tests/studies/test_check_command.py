@@ -76,6 +76,7 @@ def test_modes_that_change_faster_than_they_vibrate_do_not_stand_for_the_motion(
         assert text in progress, text
 
 
+@pytest.mark.slow
 def test_the_error_of_the_integrator_does_not_break_the_balance_of_an_elastic_drive(
     tmp_path: Path,
 ) -> None:

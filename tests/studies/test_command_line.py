@@ -50,6 +50,7 @@ def test_list_names_the_studies(capsys: pytest.CaptureFixture[str]) -> None:
     assert "slider-crank" in shown and "rotating-blade" in shown and "speed_rpm = 1500" in shown
 
 
+@pytest.mark.slow
 def test_track_over_speed_writes_the_dataset(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,6 +126,7 @@ def test_a_mechanism_assembled_in_another_position_is_the_same(tmp_path: Path) -
     assert found[1] == pytest.approx(found[0], rel=1e-8)
 
 
+@pytest.mark.slow
 def test_map_of_a_mechanism_over_speed_and_position(tmp_path: Path) -> None:
     model = write(tmp_path / "crank.toml", CRANK)
     out = tmp_path / "out"

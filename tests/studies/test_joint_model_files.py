@@ -131,6 +131,7 @@ def test_faults_are_named_in_one_line(path: Path, old: str, new: str, complaint:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_gear_is_the_first_mode_of_a_track(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -176,6 +176,7 @@ def test_the_equations_projected_on_the_rigid_motion_are_the_rigid_mechanism(
     np.testing.assert_allclose(np.prod(roots, axis=0).real, stiffness / J, rtol=1e-9, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_frozen_interval_is_no_longer_than_a_five_percent_change(zeros: xr.Dataset) -> None:
     """Against the eigenvalues later in the same turn, where nothing is mixed."""
     from studies.slider_crank import machine as slider_crank_model

@@ -378,6 +378,7 @@ def test_links_that_turn_over_keep_well_conditioned_unknowns() -> None:
     assert max(sizes) < 3.0
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(
     crank=st.floats(0.05, 0.2),

@@ -96,6 +96,7 @@ def test_stiffness_about_the_trim_is_the_tangent_there(
     assert_allclose(trim.system.stiffness.toarray(), expected, rtol=0, atol=atol)
 
 
+@pytest.mark.slow
 def test_freeze_is_about_the_trim(trim: assembly.Trim) -> None:
     system = mechanism().freeze(T, prestress="nonlinear")
     assert_allclose(system.stiffness.toarray(), trim.system.stiffness.toarray(), atol=1e-8)

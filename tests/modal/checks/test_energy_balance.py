@@ -41,6 +41,7 @@ class Stiff:
         return FrozenSystem(M=np.eye(2), K=np.eye(2) + 400.0 * np.outer(n, n))
 
 
+@pytest.mark.slow
 def test_the_error_of_the_integrator_is_no_defect_of_the_model() -> None:
     """The first run, of 30 steps a cycle, is above the bound; the error falls with the step."""
     found = energy_balance(Stiff(), t1=7.0)

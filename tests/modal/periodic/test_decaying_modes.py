@@ -263,6 +263,7 @@ def test_a_fast_mode_that_grows_is_never_called_stable(way: str) -> None:
     assert not np.all(chart.verdict == 0)
 
 
+@pytest.mark.slow
 def test_waves_that_are_constant_at_all_parts_are_seen() -> None:
     """Pumped 64 times a period at twice its frequency: the same at each of 32 and 64 parts."""
 

@@ -30,6 +30,7 @@ def cases(quick: tuple[str, ...], without: tuple[str, ...] = ()) -> list[object]
     return [name if name in quick else pytest.param(name, marks=SLOW) for name in names]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases(QUICK, ("chain", "arm")))
 def test_bounds_cover_the_errors_of_eigenvalues_at_random_instants(name: str) -> None:
     assert link_errors.of_eigenvalues(MACHINES[name](COARSE)).covered

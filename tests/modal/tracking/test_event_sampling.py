@@ -280,6 +280,7 @@ def test_campbell_diagram_of_a_blade(count: int) -> None:
     assert len(listed(expected)) >= 1
 
 
+@pytest.mark.slow
 def test_events_that_cannot_be_told_are_called_unresolved() -> None:
     """No extra instants allowed, steps as wide as the events: nothing is guessed."""
     model = slider_crank.model(elements=2)

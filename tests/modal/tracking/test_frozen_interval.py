@@ -53,6 +53,7 @@ def swing(t: float) -> Matrices:
     return np.eye(1), 0.02 * np.eye(1), np.array([[1.0 + 0.3 * np.cos(2.0 * t)]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [33, 65, 129])
 def test_mathieu_where_the_eigenvalue_is_stationary(count: int) -> None:
     # |λ|² = 1 + 0.3 cos 2t: 5 % of |λ| is reached at cos 2h = 1 − 2.6·(1 − 0.95²)/0.6 from t = 0,

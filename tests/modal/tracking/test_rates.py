@@ -163,6 +163,7 @@ def test_constant_motion_needs_no_correction() -> None:
     assert np.all(tracks["frozen_interval"] > 1e9)
 
 
+@pytest.mark.slow
 def test_a_parameter_with_a_rate_is_the_motion_itself() -> None:
     """The same spin-up, over Ω at dΩ/dt = 0.02 instead of over time."""
 
@@ -208,6 +209,7 @@ def test_drift_and_coupling_match_the_derivative_of_the_matrices() -> None:
         assert 0.9 * interval < tracks["frozen_interval"].values[2, mode] <= 1.005 * interval
 
 
+@pytest.mark.slow
 def test_copies_of_a_model_have_its_rates() -> None:
     """Three equal rotors under a random rotation of their unknowns: every mode is threefold, its
     basis arbitrary, and each has the rates, the interval and the coupling of the single one."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 import assembly
@@ -54,6 +55,7 @@ def test_derivatives_of_interpolants() -> None:
         assert_allclose(smooth.derivative().many(times), rates, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_shapes_of_decoupled_floquet_modes_are_those_of_propagated_ones() -> None:
     """Periodic parts and frequencies, against the propagation of all of them together."""
     mechanism = slider_crank.model(elements=2, elastic_crank=False)
