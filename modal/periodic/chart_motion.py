@@ -73,12 +73,10 @@ class ChartMotion:
             samples.append(_sampled(model, times))
         M, C, K = (np.concatenate(part) for part in zip(*samples, strict=True))
         K = 0.5 * (K + K.swapaxes(1, 2))
-        longest = max(motions(point)[1] for point in points)
-        V = (
-            np.eye(M.shape[1])
-            if whole or M.shape[1] <= ALL_SHAPES or _work(M, K, longest) <= MOST_WORK
-            else _space(M, C, K, k + GUARD, independent)
-        )
+        longest, n = max(motions(point)[1] for point in points), M.shape[1]
+        work = longest * stepping_work(M.mean(axis=0), K.mean(axis=0), n)
+        whole = whole or n <= ALL_SHAPES or work <= MOST_WORK
+        V = np.eye(n) if whole else _space(M, C, K, k + GUARD, independent)
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
         least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
         found = cls(V @ Phi, np.sqrt(np.maximum(np.abs(squares), least)), FIRST_PARTS, start)
@@ -204,13 +202,11 @@ def _sampled(model: Any, times: Array) -> tuple[Array, Array, Array]:
     return M, C, K
 
 
-def _work(M: Array, K: Array, period: float) -> float:
-    """n³ × rad a period of the fastest frozen mode of the mean matrices: the cost of all shapes."""
-    n = M.shape[1]
-    square = la.eigh(
-        K.mean(axis=0), M.mean(axis=0), eigvals_only=True, subset_by_index=[n - 1, n - 1]
-    )
-    return float(n**3 * period * np.sqrt(np.abs(square[0])))
+def stepping_work(M: Array, K: Array, number: int) -> float:
+    """n³ × frequency of the frozen mode of that number, rad/s, of M and K (n, n): the cost of steps
+    in all coordinates that resolve it, per second."""
+    squares = np.sort(np.abs(la.eigvalsh(0.5 * (K + K.T), M)))
+    return float(len(M) ** 3 * np.sqrt(squares[min(number, len(M)) - 1]))
 
 
 def _space(M: Array, C: Array, K: Array, count: int, independent: float) -> Array:

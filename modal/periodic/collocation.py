@@ -120,19 +120,32 @@ def second_order_monodromy(
     half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
 ) -> Array:
     """Φ(T, 0) (2m, 2m) in scaled coordinates (ω η, η̇)."""
-    total = np.eye(2 * len(frequencies))
-    for maps in second_order_maps(half, frequencies, period, steps):
+    total, units = np.eye(2 * len(frequencies)), _units(frequencies, period / steps)
+    for maps in _batches(half, frequencies, period, steps):
         total = _product(maps) @ total
-    return np.asarray(total)
+    return np.asarray(units[:, None] * total / units)
 
 
 def second_order_maps(
     half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
 ) -> Iterator[Array]:
-    """The maps (S, 2m, 2m) of the steps of a period in scaled coordinates, several at a time."""
+    """The maps (2m, 2m) of the steps of a period in scaled coordinates."""
+    units = _units(frequencies, period / steps)
+    for maps in _batches(half, frequencies, period, steps):
+        yield from units[:, None] * maps / units
+
+
+def _units(frequencies: Array, h: float) -> Array:
+    """(ω η, η̇) of (η/h, η̇), (2m,)."""
+    return np.concatenate([h * frequencies, np.ones(len(frequencies))])
+
+
+def _batches(
+    half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
+) -> Iterator[Array]:
+    """The maps (S, 2m, 2m) of (η/h, η̇) by the steps of a period, several at a time."""
     m, h = len(frequencies), period / steps
     scale = np.concatenate([h * h * frequencies, np.full(m, h)])
-    units = np.concatenate([h * frequencies, np.ones(m)])
     batch = min(steps, max(1, BATCH_NUMBERS // (len(GAUSS.c) * m) ** 2))
     # Allocated once: the system would take such arrays back and clear them at every batch.
     room = [np.empty((batch, len(GAUSS.c), m, n)) for n in (len(GAUSS.c) * m, 2 * m)]
@@ -141,7 +154,7 @@ def second_order_maps(
         phases = ((starts[:, None] + GAUSS.c) / steps).ravel()
         stages = half(phases).reshape(len(starts), len(GAUSS.c), m, 2 * m) * scale
         matrix, right = (array[: len(starts)] for array in room)
-        yield units[:, None] * _steps(stages, matrix, right) / units
+        yield _steps(stages, matrix, right)
 
 
 def _steps(stages: Array, matrix: Array, right: Array) -> Array:

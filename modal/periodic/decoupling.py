@@ -190,10 +190,8 @@ class _Decoupling:
 
     def refine(self) -> None:
         """Take the instants halfway as well, X of the polynomial through it."""
-        halfway = np.fft.ifft(_shifted(np.fft.fft(self.X, axis=0), 0.5), axis=0)
-        shape = (-1, *self.X.shape[1:])
-        self.A = np.stack([self.A, self.between], axis=1).reshape(shape)
-        self.X = np.stack([self.X, halfway], axis=1).reshape(shape)
+        self.A = np.stack([self.A, self.between], axis=1).reshape(-1, *self.A.shape[1:])
+        self.X = _finer(self.X, 2)
 
     def _same(self) -> Array:
         """Which pairs of columns are of one group (N, N)."""
@@ -311,6 +309,13 @@ def _shifted(terms: Complex, shift: float) -> Complex:
     return np.asarray(turns[:, None, None] * terms)
 
 
+def _finer(values: Complex, times: int) -> Complex:
+    """Values (m, N, N) of the trigonometric polynomial at `times` as many instants."""
+    terms = np.fft.fft(values, axis=0)
+    parts = [np.fft.ifft(_shifted(terms, part / times), axis=0) for part in range(times)]
+    return np.stack(parts, axis=1).reshape(-1, *values.shape[1:])
+
+
 def _followed(values: Complex) -> tuple[Index, Index]:
     """Eigenvalues (m, N) of each instant in the order of their nearest ones an instant before,
     (m, N), and the order in which those of the last instant continue as those of the first."""
@@ -335,22 +340,16 @@ def _least_distances(values: Complex) -> Array:
 class _Waves:
     """A periodic matrix function (n, n) through its values at equally spaced instants from 0.
 
-    A spline through the trigonometric polynomial at FINER times the instants: where these are eight
-    a wave it is off by 2·8⁻¹⁰ of it (M. Unser, IEEE Signal Process. Mag. 16, 1999).
+    A spline through the trigonometric polynomial at FINER times the instants, at least eight a
+    wave: it is off by 2·8⁻¹⁰ of the fastest wave (M. Unser, IEEE Signal Process. Mag. 16, 1999).
     """
 
     def __init__(self, values: Complex, period: float) -> None:
-        count, n = values.shape[:2]
-        terms = np.fft.fft(values.reshape(count, -1), axis=0)
-        terms[count // 2] = 0.0
-        fine = np.zeros((FINER * count, n * n), dtype=complex)
-        fine[: count // 2], fine[-(count // 2) :] = terms[: count // 2], terms[count // 2 :]
-        closed = FINER * np.fft.ifft(fine, axis=0)
-        closed = np.concatenate([closed, closed[:1]])
+        fine = _finer(values, FINER)
+        closed = np.concatenate([fine, fine[:1]]).reshape(len(fine) + 1, -1)
         times = np.linspace(0.0, period, len(closed))
-        both = np.ascontiguousarray(closed).view(float)
-        self._spline = make_interp_spline(times, both, DEGREE, bc_type="periodic")
-        self._period, self.root = period, np.eye(n)
+        self._spline = make_interp_spline(times, closed.view(float), DEGREE, bc_type="periodic")
+        self._period, self.root = period, np.eye(values.shape[1])
 
     def many(self, times: Array) -> Complex:
         """At times (m,): (m, n, n)."""

@@ -20,7 +20,6 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import AccuracyError, ConvergenceError
-from assembly.system.frozen import FrozenSystem
 from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import (
     SHARE,
@@ -28,6 +27,7 @@ from modal.periodic.chart_motion import (
     Spectra,
     accelerations_of,
     slow_first,
+    stepping_work,
 )
 from modal.periodic.collocation import ORDER, second_order_maps, second_order_monodromy
 from modal.periodic.decoupling import DecoupledModes, decoupled_modes
@@ -98,8 +98,7 @@ class _Slow:
             part = propagated(
                 lambda count: (
                     step.__matmul__
-                    for steps in second_order_maps(half, frequencies, self.period, count)
-                    for step in steps
+                    for step in second_order_maps(half, frequencies, self.period, count)
                 ),
                 vectors[:, chosen], rates[chosen], np.ones(len(chosen), bool), self.period,
                 float(speeds[min(2 * k, 2 * m) - 1]),
@@ -184,7 +183,9 @@ def slow_modes(
     """
     best: FloquetModes | None = None
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
-    whole = _stepping_work(source.freeze(t0), k) * period <= FEW_STEPS
+    series = source.freeze_many(np.array([t0]))
+    work = stepping_work(series.mass[0], series.stiffness[0], k)
+    whole = work * period <= FEW_STEPS
     for instants, independent, parts in SPACES:
         try:
             motion = ChartMotion.of(
@@ -207,13 +208,6 @@ def slow_modes(
             break
     assert best is not None
     return best
-
-
-def _stepping_work(system: FrozenSystem, k: int) -> float:
-    """n³ × frequency of the k-th frozen mode, rad/s: the cost of steps in all coordinates."""
-    stiffness, n = system.stiffness.toarray(), system.n
-    squares = la.eigvalsh(0.5 * (stiffness + stiffness.T), system.M.toarray())
-    return float(n**3 * np.sqrt(np.sort(np.abs(squares))[min(k, n) - 1]))
 
 
 def _modes_of(

@@ -104,19 +104,17 @@ def campbell(
     ax.set(xlabel="speed (rpm)", ylabel=axis_label(tracks["frequency"], "frequency"), ylim=(0, top))
     named = count <= distinct(dashed=senses is None)
     spots = [spot for places in marks.values() for spot in places]
-    lines = line_ends(rpm, hertz, numbers_of(tracks), top, spots) if named else []
-    ends = [end for end in lines if end.x == rpm.max()]
+    ends, names = line_ends(rpm, hertz, numbers_of(tracks), top, spots) if named else ([], [])
     for order in orders:
         ends += _order_line(ax, rpm, order, top)
     drawn = []
-    for kind, spots in marks.items():
+    for kind, places in marks.items():
         marker, name = MARKED.get(kind, ("o", kind))
         drawn += ax.plot(
-            *np.transpose(spots), ls="none", marker=marker, label=name, color=ink(), **MARK
+            *np.transpose(places), ls="none", marker=marker, label=name, color=ink(), **MARK
         )
     beside_ends(ax, ends)
-    labels = [(x, y, f"{x:.0f}") for spots in marks.values() for x, y in spots if y < top]
-    names = [(end.x, end.y, end.name) for end in lines if end.x < rpm.max()]
+    labels = [(x, y, f"{x:.0f}") for x, y in spots if y < top]
     beside_points(ax, labels, names)
     if legend:
         shown = [w for w in WHIRL if w != "none" and senses is not None and np.any(senses == w)]

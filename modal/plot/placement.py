@@ -20,6 +20,9 @@ SAME = 2.0  # points: ends closer than this are one
 SIDES = ((0, 1), (0, -1), (-1, 1), (1, -1), (-1, -1), (1, 1), (-1, 0), (1, 0))  # of a point
 
 
+Label = tuple[float, float, str]  # place in data coordinates, text
+
+
 @dataclass(frozen=True)
 class End:
     """The right end of a line in data coordinates, and its name."""
@@ -36,24 +39,26 @@ def line_ends(
     names: Sequence[str],
     top: float = np.inf,
     spots: Sequence[tuple[float, float]] = (),
-) -> list[End]:
-    """The right end of each curve (x, curve) below `top`, with its name.
-
-    Of a curve that ends inside, the point farthest from all spots and other curves.
-    """
-    out, size = [], np.array([np.ptp(x), min(top, float(np.nanmax(curves, initial=1.0)))])
-    for n, y in enumerate(curves.T):
+) -> tuple[list[End], list[Label]]:
+    """Where the curves (x, curve) are named: right ends at the edge, below `top`, and places on the
+    curves that end inside, farthest from all spots and other curves."""
+    ends, inside = [], []
+    size = np.array([np.ptp(x), min(top, float(np.nanmax(curves, initial=1.0)))])
+    for n, (y, name) in enumerate(zip(curves.T, names, strict=True)):
         there = np.flatnonzero(np.isfinite(y) & (y <= top))
-        if there.size:
-            i = int(there[np.argmax(x[there])])
-            if x[i] < x.max():
-                others = [np.column_stack([x, z]) for m, z in enumerate(curves.T) if m != n]
-                crowd = np.concatenate([np.reshape(spots, (-1, 2)), *others])
-                apart = (np.column_stack([x, y])[there, None] - crowd) / size
-                nearest = np.nanmin(np.hypot(apart[..., 0], apart[..., 1]), axis=1, initial=1.0)
-                i = int(there[nearest.argmax()])
-            out.append(End(float(x[i]), float(y[i]), names[n]))
-    return out
+        if not there.size:
+            continue
+        last = there[np.argmax(x[there])]
+        if x[last] == x.max():
+            ends.append(End(float(x[last]), float(y[last]), name))
+            continue
+        others = [np.column_stack([x, z]) for m, z in enumerate(curves.T) if m != n]
+        crowd = np.concatenate([np.reshape(spots, (-1, 2)), *others])
+        apart = (np.column_stack([x, y])[there, None] - crowd) / size
+        nearest = np.nanmin(np.hypot(apart[..., 0], apart[..., 1]), axis=1, initial=1.0)
+        free = there[nearest.argmax()]
+        inside.append((float(x[free]), float(y[free]), name))
+    return ends, inside
 
 
 class _Placing(Artist):
@@ -119,9 +124,6 @@ def spread(centres: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
         blocks.append((mean, count))
     means, counts = np.transpose(blocks) if blocks else np.zeros((2, 0))
     return np.asarray(np.repeat(means, counts.astype(int)) + gap * np.arange(len(centres)))
-
-
-Label = tuple[float, float, str]  # place in data coordinates, text
 
 
 def beside_points(ax: Axes, labels: Sequence[Label], names: Sequence[Label] = ()) -> None:

@@ -85,9 +85,8 @@ def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True)
     for mode, style in enumerate(styles(count, rigid_modes(tracks))):
         y = tracks["frequency"].isel(mode=mode)
         artists += ax.plot(x, y, label=label_of(tracks, mode), **style)
-    marks = []
-    events_seen = event_spots(tracks)
-    for kind, spots in events_seen.items():
+    marks, found = [], event_spots(tracks)
+    for kind, spots in found.items():
         look: Any = {"color": "0.3", "marker": EVENT_MARKERS[kind], "ls": "none", "mfc": "none"}
         marks += ax.plot(*np.transpose(spots), ms=5, label=kind, **look)
     ax.set(xlabel=axis_label(x), ylabel=axis_label(tracks["frequency"], "frequency"))
@@ -99,11 +98,10 @@ def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True)
     else:
         ax.margins(x=0.0)  # names stand outside, beside the ends
         hertz = tracks["frequency"].transpose(dim, "mode").values
-        spots = [spot for places in events_seen.values() for spot in places]
-        ends = line_ends(x.values, hertz, numbers_of(tracks), spots=spots)
-        last = x.values.max()
-        beside_ends(ax, [end for end in ends if end.x == last])
-        beside_points(ax, [], [(end.x, end.y, end.name) for end in ends if end.x < last])
+        spots = [spot for places in found.values() for spot in places]
+        ends, names = line_ends(x.values, hertz, numbers_of(tracks), spots=spots)
+        beside_ends(ax, ends)
+        beside_points(ax, [], names)
     if marks:
         legend_below(ax, marks)
     return artists

@@ -96,8 +96,8 @@ class Frames:
 
 
 class Panel:
-    """T and H at the nodes of a panel of time. at: nodes where T is computed; in single precision
-    between the ends, where `tolerance` allows it.
+    """T and H at the nodes of a panel of time. at: nodes where T is computed. single: in single
+    precision between the ends.
 
     Of modes that oscillate, z of the lower half are conjugates of the upper half: matrices (2n, 2n)
     are known by their first `rows` rows then.
@@ -109,9 +109,9 @@ class Panel:
         length: float,
         theta: float,
         at: Any = None,
-        tolerance: float = 0.0,
+        single: bool = False,
     ) -> None:
-        self.length, self._tolerance = length, tolerance
+        self.length, self._single = length, single
         self.p, self.n = frames.squares.shape
         _, slopes, self._coefficients = _chebyshev(self.p)
         self._slopes = slopes / length
@@ -225,7 +225,7 @@ class Panel:
                     H[j] += G[g] @ Y[:, g] - Y[g] @ G[:, g]
             if j in at:
                 # States go from panel to panel through T at its ends.
-                inner = 0 < j < p - 1 and self._tolerance >= SINGLE
+                inner = self._single and 0 < j < p - 1
                 self.T[j] = self._states_of(j, X32 if inner else X, second)
 
     def _states_of(self, j: int, X: Any, second: Any) -> Any:
@@ -326,10 +326,11 @@ def _exponentials(
     )
     values = length * np.concatenate([H.reshape(len(H), -1) for H in blocks], axis=1)
     table = _chebyshev(len(values))[2] @ values
-    fastest = length * max(np.linalg.norm(H) for block in blocks for H in block[:: len(block) // 2])
-    if not fastest <= phase * BATCH:  # the transformations do not decouple
+    sampled = [H for block in blocks for H in block[:: len(block) // 2]]
+    if not length * max(np.linalg.norm(H) for H in sampled) <= phase * BATCH:
+        # The transformations do not decouple.
         return np.full((int(sizes.sum()), len(parts)), np.nan, dtype=complex)
-    fastest = length * max(la.norm(H, 2) for block in blocks for H in block[:: len(block) // 2])
+    fastest = length * max(la.norm(H, 2) for H in sampled)
     ends, again = np.unique(parts, return_inverse=True)
     lengths = np.diff(ends, prepend=0.0)
     counts = np.maximum(np.ceil(lengths * fastest / phase).astype(int), 1)
@@ -399,7 +400,7 @@ def propagated(
         h = length * share
         frames = Frames.of(matrices, span[0] + length * (begin + share * nodes))
         coarse = Panel(frames.thinned(), h, 0.5 * GAP / h, at=(0, -1))
-        fine = Panel(frames, h, GAP / h, tolerance=tolerance)
+        fine = Panel(frames, h, GAP / h, single=tolerance >= SINGLE)
         # Transformations of panels that are too long may grow beyond all bounds.
         with np.errstate(over="ignore", invalid="ignore"):
             rough = coarse.run(x, parts[-1:], COARSER * PHASE, 1e-3 * tolerance)[0]

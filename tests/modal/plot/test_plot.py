@@ -389,6 +389,11 @@ def test_a_legend_leaves_the_axes_four_fifths_of_a_narrow_figure(rotor: assembly
         legend, box = ax.get_legend(), ax.get_window_extent()
         assert legend is not None and legend.get_window_extent().y1 < box.y0
         assert box.width > 0.7 * fig.bbox.width
+    fig, ax = plt.subplots(figsize=(11.0, 4.0), layout="constrained")
+    modal.plot.response(forced.isel(probe=[0]), ax)
+    fig.canvas.draw()
+    legend = ax.get_legend()
+    assert legend is not None and legend.get_window_extent().x0 > ax.get_window_extent().x1
 
 
 def test_tracks_are_named_at_their_ends_and_those_that_lie_on_one_another_together() -> None:
