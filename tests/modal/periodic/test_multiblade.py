@@ -10,6 +10,7 @@ import assembly
 import modal
 from assembly.errors import InputError
 from tests.support.rotor_blades import LAG_DAMPER, HingedRotor, blades
+from tests.support.verdict_truth import refined
 
 RPM = 2.0 * np.pi / 60.0
 
@@ -152,6 +153,25 @@ def test_elastic_blades_through_a_basis_of_their_multiblade_modes() -> None:
     found = modal.floquet(rotor, fixed.period, method="reduced", basis=basis, k=8, tolerance=1e-9)
     for value in modes.eigenvalues:
         assert abs(found.multipliers - np.exp(value * fixed.period)).min() < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tolerance", [1e-5, 1e-9])
+def test_stated_errors_of_elastic_blades_hold_on_reduced_bases(tolerance: float) -> None:
+    """The exponents of constant multiblade matrices, with 30 digits."""
+    rotor = hub_and_blades(3)
+    fixed = modal.multiblade(rotor, ("b0", "b1", "b2"))
+    found = modal.floquet(rotor, fixed.period, k=8, tolerance=tolerance)
+    assert found.method == "reduced"
+    matrices = [A.toarray() for A in (fixed.mean.M, fixed.mean.damping, fixed.mean.stiffness)]
+    near, ratios = spectrum(fixed.mean), []
+    for multiplier, error in zip(found.multipliers, found.error, strict=True):
+        j = int(np.abs(np.exp(near * fixed.period) / multiplier - 1.0).argmin())
+        exact = refined(*matrices, complex(near[j]))
+        assert exact is not None
+        apart = abs(np.exp(exact * fixed.period) / multiplier - 1.0)
+        ratios.append(apart / (error * fixed.period))
+    assert 0.2 < max(ratios) <= 1.0
 
 
 @pytest.mark.parametrize(

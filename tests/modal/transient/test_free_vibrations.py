@@ -41,10 +41,16 @@ def by_exponentials(motion: InterpolatedMotion, span: float, x: Array, steps: in
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damping", [0.0, 1e-7, 1e-5])
-def test_the_error_holds_from_any_start(damping: float) -> None:
-    """From a mode, one displaced node and a blow; undamped, lightly damped, overdamped modes."""
-    machine: Any = slider_crank.model(elements=2, rayleigh=(0.0, damping))
+@pytest.mark.parametrize(
+    ("elements", "damping", "sharp"),
+    [(2, 0.0, np.inf), (2, 1e-7, np.inf), (2, 1e-5, np.inf), (3, 1e-6, 3.0)],
+)
+def test_the_error_holds_from_any_start(elements: int, damping: float, sharp: float) -> None:
+    """From a mode, one displaced node and a blow; undamped, lightly damped, overdamped modes.
+
+    sharp: the least ratio of the stated error to the true one is below.
+    """
+    machine: Any = slider_crank.model(elements=elements, rayleigh=(0.0, damping))
     span = 0.25 * machine.period
     motion = InterpolatedMotion.of(machine, 0.0, span)
     assert motion is not None
@@ -54,7 +60,8 @@ def test_the_error_holds_from_any_start(damping: float) -> None:
     starts = np.zeros((2 * n, 3))
     starts[:n, 0] = frames.shapes[0][:, 2]
     starts[n // 2, 1] = starts[n + n // 2, 2] = 1.0
-    exact = by_exponentials(motion, span, starts, 4096)
+    exact = by_exponentials(motion, span, starts, 4096 if elements == 2 else 8192)
+    ratios = []
     for k, tolerance in itertools.product(range(3), (1e-4, 1e-5, 1e-6)):
         found = propagated(motion.matrices, (0.0, span), starts[:, k], times, tolerance, 2)
         assert found is not None
@@ -64,6 +71,8 @@ def test_the_error_holds_from_any_start(damping: float) -> None:
             for x in (exact[:, :, k], found.states - exact[:, :, k])
         )
         assert error <= found.error * size
+        ratios.append(found.error * size / error)
+    assert min(ratios) < sharp
 
 
 def test_a_constant_system_with_damping_and_a_free_mobility() -> None:
