@@ -329,6 +329,22 @@ def diagonal_of(A: Any) -> Array:
     return np.asarray(A.diagonal() if hasattr(A, "diagonal") else A.tocsr().diagonal())
 
 
+def transposed(A: Any) -> Any:
+    """The transpose of an operator; a Kronecker product stays one."""
+    inner = A.operator if isinstance(A, Lazy) else A
+    if isinstance(inner, Kronecker):
+        return Kronecker(inner.m.T.tocsr(), inner.a.T)
+    return inner.tocsr().T
+
+
+def absolute(A: Any) -> Any:
+    """|A| of an operator, entry by entry; a Kronecker product stays one."""
+    inner = A.operator if isinstance(A, Lazy) else A
+    if isinstance(inner, Kronecker):
+        return Kronecker(abs(inner.m), np.abs(inner.a))
+    return abs(inner.tocsr())
+
+
 def within_range(matrix: sp.csr_matrix, name: str) -> sp.csr_matrix:
     """The matrix; InputError when an entry is not finite, or so large that products overflow."""
     largest = float(max(matrix.data.max(), -matrix.data.min())) if matrix.nnz else 0.0

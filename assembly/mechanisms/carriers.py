@@ -36,21 +36,21 @@ class Carried:
     """A frame carried by nodes of a body, in the axes of the body.
 
     offset: jet (3, 3) of the displacement of its origin; rotation: jet (3, 3, 3) of E; W: jet
-    (3, 6, D) over the D DOFs of its nodes. bend: returns ∂²(rotation vector)/∂d² of the three
-    components, (3, D, D).
+    (3, 6, D) over the D DOFs of its nodes. bend: ∂²(rotation vector)/∂x² of the three components,
+    (3, r, r), by the coordinates x of directions (D, r) of the DOFs.
     """
 
     offset: Taylor
     rotation: Taylor
     W: Taylor
-    bend: Callable[[], Array]
+    bend: Callable[[Array], Array]
 
     def curvature(self, wrench: Array) -> Array:
         """What second-order rotations add to the second derivative of a work, (D, D).
 
         wrench (6,): its derivative by the motion of the frame.
         """
-        return np.asarray(np.tensordot(wrench[3:], self.bend(), 1))
+        return np.asarray(np.tensordot(wrench[3:], self.bend(np.eye(self.W.data.shape[2])), 1))
 
 
 def at_rest(nodes: Array, planar: bool) -> Carried:
@@ -71,7 +71,7 @@ def still() -> Carried:
         Taylor.constant(zero),
         Taylor.constant(np.eye(3)),
         Taylor(np.zeros((3, 6, 0))),
-        partial(_straight, 0),
+        _straight,
     )
 
 
@@ -93,28 +93,28 @@ def by_nodes(path: Array) -> list[Carried]:
     ]
 
 
-def _bent(phi: Array) -> Array:
-    """∂²(rotation vector)/∂d², (3, 6, 6), of a node with the rotation vector φ."""
+def _bent(phi: Array, X: Array) -> Array:
+    """∂²(rotation vector)/∂x², (3, r, r), of a node with the rotation vector φ; X (6, r)."""
     units = np.eye(3)
     at = np.broadcast_to(phi, (3, 3, 3))
     B = spin_rate_transposed(at, units[None] + 0.0 * at, units[:, None] + 0.0 * at)
-    bend = np.zeros((3, 6, 6))
-    bend[:, 3:, 3:] = 0.5 * (B + B.swapaxes(-1, -2))
-    return bend
+    return np.asarray(X[3:].T @ (0.5 * (B + B.swapaxes(-1, -2))) @ X[3:])
 
 
 def restricted(carried: Carried, chosen: Index) -> Carried:
     """The same frame over some of its DOFs: the others are absent."""
     W = carried.W.data[:, :, chosen]
 
-    def bend() -> Array:
-        return carried.bend()[:, chosen[:, None], chosen]
+    def bend(X: Array) -> Array:
+        whole = np.zeros((carried.W.data.shape[2], X.shape[1]))
+        whole[chosen] = X
+        return carried.bend(whole)
 
     return Carried(carried.offset, carried.rotation, Taylor(W), bend)
 
 
-def _straight(size: int) -> Array:
-    return np.zeros((3, size, size))
+def _straight(X: Array) -> Array:
+    return np.zeros((3, X.shape[1], X.shape[1]))
 
 
 def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
@@ -128,7 +128,7 @@ def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
     if not turns:
         W = np.zeros((3, 6, 3 * k))
         W[0, :3] = spread
-        return Carried(mean, Taylor.constant(np.eye(3)), Taylor(W), partial(_straight, 3 * k))
+        return Carried(mean, Taylor.constant(np.eye(3)), Taylor(W), _straight)
     x = path - mean.data[:, None]
     x[0] += arms
     F = Taylor(np.einsum("jni,na->jia", x, arms))
@@ -144,16 +144,17 @@ def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
     return Carried(mean, E, Taylor(W), bend)
 
 
-def _bend(W: Array, P: Array, E: Array, S: Array, arms: Array) -> Array:
-    """∂W/∂d, symmetric in the two DOFs, (3, D, D), of W = P Ã Eᵀ."""
-    k = len(arms)
-    spins = skew(W.T)  # of a unit of each DOF
-    # dS = −Ω̃S + Eᵀ e Aᵀ, dD = tr(dS) I − dS, d(ÃEᵀ) = −Ã Ω̃Eᵀ.
-    moved = np.einsum("ci,na->ncia", E, arms).reshape(3 * k, 3, 3)
-    dS = moved - spins @ S
+def _bend(W: Array, P: Array, E: Array, S: Array, arms: Array, X: Array) -> Array:
+    """XᵀW′X, symmetric, (3, r, r), of the derivative W′ of W = P Ã Eᵀ by the DOFs; X (D, r)."""
+    moved = E.T @ X.reshape(len(arms), 3, -1).transpose(2, 1, 0)  # Eᵀ of displacements, (r, 3, k)
+    turn = W @ X
+    spins = skew(turn.T)  # of the coordinates
+    # dS = −Ω̃S + Eᵀ dx Aᵀ, dD = tr(dS) I − dS, d(ÃEᵀ) = −Ã Ω̃Eᵀ.
+    dS = moved @ arms - spins @ S
     dD = np.trace(dS, axis1=1, axis2=2)[:, None, None] * np.eye(3) - dS
-    first = -np.einsum("nab,jbc,dc->jand", skew(arms), spins, E).reshape(3 * k, 3, 3 * k)
-    dW = P @ (first - dD @ W)  # (unit, 3, D)
+    lever = np.tensordot(skew(arms), moved, axes=(0, 2))  # (3, 3, r, 3)
+    first = -np.tensordot(spins, lever, axes=((1, 2), (1, 3)))  # (r, 3, r)
+    dW = P @ (first - dD @ turn)
     out = dW.transpose(1, 0, 2)
     return np.asarray(0.5 * (out + out.transpose(0, 2, 1)))
 

@@ -184,7 +184,7 @@ class DeformedJoints:
             assert self.deflections is not None
             hessian = np.concatenate([hessian, self.deflections.hessian(at.deflected)])
         bent = {
-            number: (slots, at.carried[number].bend()[:, places[:, None], places])
+            number: (slots, at.carried[number].bend(np.eye(len(self._dofs[number][1]))[:, places]))
             for number, (_, components, slots, places) in enumerate(self._slots)
             if np.any(components >= 3)
             and not (topology.planar and len(topology.points[number].nodes) == 1)

@@ -195,7 +195,9 @@ class ReducedPattern:
         free = np.ones(size, dtype=bool)
         free[touched[partition.slaves]] = False
         self.masters = np.flatnonzero(free)
-        place, reduced = _numbering(size, touched), _numbering(size, self.masters)
+        # Of the constrained DOFs the masters come first, where T is the identity.
+        self._order = np.concatenate([partition.masters, partition.slaves])
+        place, reduced = _numbering(size, touched[self._order]), _numbering(size, self.masters)
         row_touched, col_touched = place[rows] >= 0, place[cols] >= 0
         self.inner = np.flatnonzero(~row_touched & ~col_touched)
         nj = np.flatnonzero(~row_touched & col_touched)
@@ -231,24 +233,26 @@ class ReducedPattern:
         TᵀDṪ, which has no potential and is part of K_D. Parts that are zero are left out.
         """
         P, J, N = values.shape[1], len(self.touched), len(self.neighbours)
-        T0, T1, T2 = T.data
-        m, Tt = T0.shape[-1], T0.swapaxes(-1, -2)
+        order, m = self._order, len(self.partition.masters)
+        S0, S1, S2 = T.data[..., self.partition.slaves, :]
+        St = S0.swapaxes(-1, -2)
         XNJ = _dense(values, self._nj, (N, J))
         XJN = _dense(values, self._jn, (J, N))
         XJJ = _dense(values, self._jj, (J, J))
         for part, added in joint_parts.items():
-            XJJ[part] += added
-        count = len(values)
+            XJJ[part] += added[:, order[:, None], order]
         NJ, JJ = np.zeros((len(PARTS), P, N, m)), np.zeros((len(PARTS), P, J, m))
-        NJ[:count], JJ[:count] = XNJ @ T0, XJJ @ T0
-        if np.any(T1) or np.any(T2):
-            for out, X in ((NJ, XNJ), (JJ, XJJ)):
-                out[-1] += X[C] @ T1 + X[M] @ T2
-                out[K_D] += X[D] @ T1
-                out[C] += 2.0 * X[M] @ T1
+        for out, X in ((NJ, XNJ), (JJ, XJJ)):
+            free, tied = X[..., :m], X[..., m:]
+            np.add(free, tied @ S0, out=out[: len(values)])
+            if np.any(S1) or np.any(S2):
+                out[-1] += tied[C] @ S1 + tied[M] @ S2
+                out[K_D] += tied[D] @ S1
+                out[C] += 2.0 * tied[M] @ S1
         JN = np.zeros((len(PARTS), P, m, N))
-        JN[:count] = Tt @ XJN
-        data = self._placed(values, NJ, JN, Tt @ JJ)
+        np.add(XJN[..., :m, :], St @ XJN[..., m:, :], out=JN[: len(values)])
+        square = JJ[..., :m, :] + St @ JJ[..., m:, :]
+        data = self._placed(values, NJ, JN, square)
         return {name: data[k] for k, name in enumerate(PARTS) if np.any(data[k])}
 
     def reduce_changes(
@@ -266,8 +270,9 @@ class ReducedPattern:
         constrained DOFs, (k, P, J, J). T, slope T′ (P, J, m).
         """
         J, N = len(self.touched), len(self.neighbours)
-        Y = T + slope
-        Yt, St = Y.swapaxes(-1, -2), slope.swapaxes(-1, -2)
+        order, m = self._order, len(self.partition.masters)
+        here, S = T[:, self.partition.slaves], slope[:, self.partition.slaves]
+        Y, Yt, St = here + S, (here + S).swapaxes(-1, -2), S.swapaxes(-1, -2)
         (XNJ, XJN, XJJ), (CNJ, CJN, CJJ) = (
             tuple(
                 _dense(values, block, shape)
@@ -275,9 +280,14 @@ class ReducedPattern:
             )
             for values in (base[0], changes[0])
         )
-        XJJ, CJJ = XJJ + base[1], CJJ + changes[1]
-        NJ, JN = CNJ @ Y + XNJ @ slope, Yt @ CJN + St @ XJN
-        JJ = Yt @ (CJJ @ Y + XJJ @ slope) + St @ (XJJ @ T)
+        XJJ, CJJ = (
+            X + joints[..., order[:, None], order] for X, joints in ((XJJ, base[1]), (CJJ, changes[1]))
+        )
+        NJ = CNJ[..., :m] + CNJ[..., m:] @ Y + XNJ[..., m:] @ S
+        JN = CJN[..., :m, :] + Yt @ CJN[..., m:, :] + St @ XJN[..., m:, :]
+        JJ = CJJ[..., :m] + CJJ[..., m:] @ Y + XJJ[..., m:] @ S
+        JJ = JJ[..., :m, :] + Yt @ JJ[..., m:, :]
+        JJ += St @ (XJJ[..., m:, :m] + XJJ[..., m:, m:] @ here)
         return self._placed(changes[0], NJ, JN, JJ)
 
     def _placed(self, values: Array, NJ: Array, JN: Array, JJ: Array) -> Array:

@@ -70,11 +70,9 @@ class PointForms:
     def second(self) -> tuple[Index, Array]:
         """Of a set's best-fit rotation: coordinates (k,) of the body, and the second derivatives
         (3, k, k) of the three rotations by these."""
-        second = self._carrier.bend()
         if self._forms is self._nodal:
-            return self._numbers, second
-        dense = self._forms.toarray()
-        return np.arange(self._forms.shape[1]), dense.T @ second @ dense
+            return self._numbers, self._carrier.bend(np.eye(len(self._numbers)))
+        return np.arange(self._forms.shape[1]), self._carrier.bend(self._forms.toarray())
 
 
 def joint_points(joint: Joint, bodies: dict[str, Body]) -> tuple[JointPoint, JointPoint]:

@@ -246,7 +246,7 @@ class Mechanism(TrimmedMechanism):
             return self._freeze_trimmed(at, transport, driven)
         elastic, stressed = self.elastic(driven), prestress is not None
         size = elastic.numbers_an_instant(stressed, prestress == "first-order")
-        batches = np.array_split(at, min(len(at), -(-len(at) * size // (ENTRIES // 4))))
+        batches = np.array_split(at, min(len(at), -(-len(at) * size // ENTRIES)))
         series = [self._freeze_batch(part, transport, prestress, elastic) for part in batches]
         return FrozenSeries.joined(series)
 

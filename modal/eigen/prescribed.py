@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,9 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from assembly.linalg.combination import absolute, transposed
 from assembly.linalg.factorization import Factorization
+from assembly.linalg.mirror import symmetry_of
 from assembly.system.frozen import FrozenSystem
 from assembly.system.null_chain import ELASTIC_TOLERANCE, MOTION_TOLERANCE
 from modal.eigen.tolerances import GROUP
@@ -153,24 +156,33 @@ class RigidImages:
         self.inner = np.zeros((J, m, m))
         self.round_off, self.size = np.zeros(J), np.zeros(J)
         self.annihilates = np.zeros(J, dtype=bool)
-        outer = []
+        self._columns: list[Array] = []
+        self._places, self._signs = np.zeros((J, 2), dtype=np.intp), np.zeros((J, 2))
         for j, operator in enumerate(operators):
-            A = operator.tocsr()
-            terms = float(np.linalg.norm(d * (abs(A) @ np.abs(R))))
-            pair = [A @ R, A.T @ R]
+            terms = float(np.linalg.norm(d * (absolute(operator) @ np.abs(R))))
+            symmetry = symmetry_of(operator)
+            pair = [operator @ R] if symmetry else [operator @ R, transposed(operator) @ R]
             size = max(float(np.linalg.norm(d * image)) for image in pair)
             self.annihilates[j] = size <= ELASTIC_TOLERANCE * terms
             if self.annihilates[j]:
-                pair, size, terms = [0.0 * image for image in pair], 0.0, 0.0
+                continue
             self.inner[j] = R.T @ pair[0]
             self.round_off[j], self.size[j] = ROUND_OFF * terms, size
-            # What A makes of R beyond M R.
-            coefficients = (self.inner[j], self.inner[j].T)
-            outer += [
-                d * (x - self.mass_fields @ a) for x, a in zip(pair, coefficients, strict=True)
-            ]
-        wide = la.qr(np.hstack(outer), mode="r")[0][: 2 * J * m] if J else np.zeros((0, 0))
-        self.outer = wide.reshape(len(wide), J, 2, m).transpose(1, 2, 0, 3)
+            # What A makes of R beyond M R: that of Aᵀ is ± that of A where A is ± its transpose.
+            self._places[j] = len(self._columns), len(self._columns) + len(pair) - 1
+            self._signs[j] = 1.0, symmetry or 1.0
+            for image, a in zip(pair, (self.inner[j], self.inner[j].T), strict=False):
+                self._columns.append(d * (image - self.mass_fields @ a))
+
+    @cached_property
+    def outer(self) -> Array:
+        """What A and Aᵀ make of R beyond M R, (J, 2, ·, m), in an orthonormal basis of all of it."""
+        m = self.fields.shape[1]
+        wide = np.zeros((0, 1, m))
+        if self._columns:
+            wide = np.linalg.qr(np.hstack(self._columns), mode="r")
+        by_operator = wide.reshape(len(wide), -1, m)[:, self._places]
+        return np.asarray(self._signs[..., None, None] * by_operator.transpose(1, 2, 0, 3))
 
     def prescribed(
         self, damping: Array, stiffness: Array, euler: Array, rates: Sequence[float] = ()

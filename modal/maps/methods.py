@@ -156,6 +156,13 @@ class SpaceMethod:
         self.space = space = self.new_space()
         for points in self.training():
             space.train(points)
+        # What the random points need is needed by most tiles.
+        needed = self._verdicts(space, points, False)[1]
+        left = np.flatnonzero(np.isfinite(needed))
+        if left.size:
+            space.tolerance = max(float(needed.min()), SHARPEST)
+            space.train(points.take(left))
+            space.tolerance = self.tolerance
         spot_check(space, self.grid.drawn(4 * self.checks, seed=9), self.checks)
         return space.arrays()
 

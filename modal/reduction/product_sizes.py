@@ -16,9 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from assembly.linalg.combination import Kronecker
+from assembly.linalg.combination import absolute, transposed
 from modal.reduction.affine import Term
 from modal.types import Array
 
@@ -61,17 +60,5 @@ class ProductSizes:
 
 def _sums(term: Term, t: Array) -> Array:
     """max(|A| t, |Aᵀ| t), entry by entry."""
-    operator = term.operator
-    if isinstance(operator, Kronecker):
-        absolute = Kronecker(_absolute(operator.m), np.abs(operator.a))
-        mirrored = Kronecker(_absolute(operator.m.T.tocsr()), np.abs(operator.a.T))
-        sums = [absolute @ t] if term.symmetry else [absolute @ t, mirrored @ t]
-    else:
-        absolute = _absolute(operator.tocsr())
-        sums = [absolute @ t] if term.symmetry else [absolute @ t, absolute.T @ t]
-    return np.asarray(np.max(sums, axis=0))
-
-
-def _absolute(A: sp.csr_matrix) -> sp.csr_matrix:
-    """|A|, entry by entry, on the indices of A."""
-    return sp.csr_matrix((np.abs(A.data), A.indices, A.indptr), shape=A.shape)
+    size = absolute(term.operator)
+    return np.asarray(size @ t if term.symmetry else np.maximum(size @ t, transposed(size) @ t))

@@ -7,11 +7,10 @@ and Lᵀ(m ⊗ a)X = Σ_ik a_ik L_iᵀ(m X_k) with the components i, k of the no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.linalg.combination import Kronecker
 from modal.reduction.affine import Term
@@ -38,39 +37,32 @@ def projections(
     return out
 
 
-def summed(
-    terms: Sequence[Term],
-    blocks: Iterable[NDArray[Any] | None],
-    shape: tuple[int, int],
-    transposed: bool = False,
-) -> Array:
-    """Σ_j A_j X_j, or that of A_jᵀ, of blocks X_j of this shape; None is zero."""
-    out = np.zeros(shape)
-    shared: dict[int, tuple[Any, Array]] = {}
-    for term, shares, block in zip(terms, _sharing(terms), blocks, strict=True):
-        if block is None:
-            continue
-        if not shares:
-            out += term.apply(block, transposed)
-            continue
-        m, a = term.operator.m, term.operator.a
-        a = term.symmetry * a if transposed else a
-        parts = block.reshape(m.shape[1], len(a), -1)
-        if id(m) not in shared:
-            shared[id(m)] = m, np.zeros(parts.shape)
-        for i, k in np.argwhere(a):
-            shared[id(m)][1][:, i] += a[i, k] * parts[:, k]
-    for m, total in shared.values():
-        out += (m @ total.reshape(len(total), -1)).reshape(out.shape)
-    return out
-
-
 def combined(
     terms: Sequence[Term], V: Array, coordinates: Array, transposed: bool = False
 ) -> Array:
-    """Σ_j A_j V x_j (n, q), or that of A_jᵀ, with V (n, r) and coordinates (J, r, q)."""
-    lifted = (V @ x if np.any(x) else None for x in coordinates)
-    return summed(terms, lifted, (V.shape[0], coordinates[0].shape[1]), transposed)
+    """Σ_j A_j V x_j (n, q), or that of A_jᵀ, with V (n, r) and coordinates (J, r, q).
+
+    Σ_j (m ⊗ a_j) V x_j has the components m Σ_k V_k Σ_j a_j,ik x_j at the nodes.
+    """
+    out = np.zeros((V.shape[0], coordinates.shape[2]))
+    shared: dict[int, tuple[Any, Any]] = {}
+    for term, shares, x in zip(terms, _sharing(terms), coordinates, strict=True):
+        if not np.any(x):
+            continue
+        if not shares:
+            out += term.apply(V @ x, transposed)
+            continue
+        m, a = term.operator.m, term.operator.a
+        a = term.symmetry * a if transposed else a
+        mixed = shared.get(id(m), (m, 0.0))[1]
+        shared[id(m)] = m, mixed + a[:, :, None, None] * x
+    for m, mixed in shared.values():
+        components = V.reshape(m.shape[1], len(mixed), -1)
+        total = np.zeros((m.shape[1], len(mixed), out.shape[1]))
+        for i, k in np.argwhere(mixed.any(axis=(2, 3))):
+            total[:, i] += components[:, k] @ mixed[i, k]
+        out += (m @ total.reshape(len(total), -1)).reshape(out.shape)
+    return out
 
 
 def _sharing(terms: Sequence[Term]) -> list[bool]:

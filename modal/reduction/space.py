@@ -138,16 +138,23 @@ class Space:
     ) -> CertifiedModes:
         """Grow the bases until every point is accepted, if that can be; the modes on them then.
 
+        Only the points that fail are solved anew after a round of growth, all when none fails.
         found: the modes on the present bases, where they have been computed. most: vectors of all
         bases from which they are not grown.
         """
         found = self.solve(points) if found is None else found
+        at = points
         for _ in range(ROUNDS):
+            failing = np.flatnonzero(self.accepted(found).max(axis=1) > 1.0)
+            if not failing.size and at is not points:
+                at, found = points, self.solve(points)
+                continue
             wide = sum(basis.size for basis in self.parts.values()) >= most
-            if self.worst(found) <= 1.0 or wide or not self._grow(found):
+            if not failing.size or wide or not self._grow(found):
                 break
-            found = self.solve(points)
-        return found
+            at = at.take(failing)
+            found = self.solve(at)
+        return found if at is points else self.solve(points)
 
     def train_for_good(self, points: Any) -> float:
         """As `train`, then release the factorizations; the largest error_bound / allowed."""
