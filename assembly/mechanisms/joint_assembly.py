@@ -281,13 +281,14 @@ class ReducedPattern:
             for values in (base[0], changes[0])
         )
         XJJ, CJJ = (
-            X + joints[..., order[:, None], order] for X, joints in ((XJJ, base[1]), (CJJ, changes[1]))
+            X + joints[..., order[:, None], order]
+            for X, joints in ((XJJ, base[1]), (CJJ, changes[1]))
         )
-        NJ = CNJ[..., :m] + CNJ[..., m:] @ Y + XNJ[..., m:] @ S
+        NJ: Array = CNJ[..., :m] + CNJ[..., m:] @ Y + XNJ[..., m:] @ S
         JN = CJN[..., :m, :] + Yt @ CJN[..., m:, :] + St @ XJN[..., m:, :]
-        JJ = CJJ[..., :m] + CJJ[..., m:] @ Y + XJJ[..., m:] @ S
-        JJ = JJ[..., :m, :] + Yt @ JJ[..., m:, :]
-        JJ += St @ (XJJ[..., m:, :m] + XJJ[..., m:, m:] @ here)
+        changed = CJJ[..., :m] + CJJ[..., m:] @ Y + XJJ[..., m:] @ S
+        JJ = changed[..., :m, :] + Yt @ changed[..., m:, :]
+        JJ = JJ + St @ (XJJ[..., m:, :m] + XJJ[..., m:, m:] @ here)
         return self._placed(changes[0], NJ, JN, JJ)
 
     def _placed(self, values: Array, NJ: Array, JN: Array, JJ: Array) -> Array:

@@ -23,7 +23,7 @@ from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_r
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array
 
-SLOW = 0.05  # ratio of two Newton steps from which the tangent is formed exactly
+SLOW = 0.5  # ratio of two Newton steps from which the tangent is formed exactly
 SMALLEST_SHARE = 2.0**-9  # of the path: below it, it ends
 LIMIT_POINT = 5.0  # times the slope of the path at its start: above it, the path turns back
 

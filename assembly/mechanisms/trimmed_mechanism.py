@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,30 +93,42 @@ class TrimmedMechanism(ElasticMechanism):
         """
         return self._trimmed(t, driven, () if start is None else (start,))
 
-    def _trimmed(self, t: float, driven: bool | None, recent: Sequence[Trim]) -> Trim:
-        """With the equilibria at up to two earlier times, the last one nearest to t."""
-        elastic = self.elastic(driven)
-        recent = [trim for trim in recent if len(trim.q) == len(elastic.masters)]
-
-        def motion(at: float, share: float) -> DeformedMotion:
-            now = self.dynamics.at(self.state(at))
-            return DeformedMotion(self.dynamics, elastic, self._deformed_joints, now, share)
-
+    def _trimmed(
+        self, t: float, driven: bool | None, recent: Sequence[Trim], ahead: bool = True
+    ) -> Trim:
+        """By the path from no loads, and by that from equilibria at up to two earlier times, the
+        last one nearest to t; ahead: which of the two is tried first."""
+        recent = [trim for trim in recent if len(trim.q) == len(self.elastic(driven).masters)]
+        paths: list[Callable[[float, bool | None], Trim | ConvergenceError]] = [self._along_loads]
         if recent and recent[-1].t != t:
-            start, span = recent[-1].t, t - recent[-1].t
-            path = [((trim.t - start) / span, trim.q, trim.state.path[0]) for trim in recent]
-            found = equilibrium(lambda x: motion(start + x * span, 1.0), path[0], path[-1])
+            paths.insert(0 if ahead else 1, partial(self._along_time, recent))
+        failures = []
+        for path in paths:
+            found = path(t, driven)
             if isinstance(found, Trim):
                 return found
-            # The equilibria end before t: others may be under the loads.
-        q = self._static(t, driven, "trim")
+            failures.append(found)
+        raise failures[paths.index(self._along_loads)]
+
+    def _motion(self, t: float, share: float, driven: bool | None) -> DeformedMotion:
+        now, elastic = self.dynamics.at(self.state(t)), self.elastic(driven)
+        return DeformedMotion(self.dynamics, elastic, self._deformed_joints, now, share)
+
+    def _along_loads(self, t: float, driven: bool | None) -> Trim | ConvergenceError:
+        """From no loads, with the deflections of the linear equations first."""
+        elastic, q = self.elastic(driven), self._static(t, driven, "trim")
         T = elastic.transform(self.instant(t)).value
         guess = np.asarray(elastic.moving_pattern.expand(q, T), dtype=float)
         origin = (0.0, 0.0 * q, 0.0 * guess)
-        found = equilibrium(lambda share: motion(t, share), (-1.0, -q, -guess), origin)
-        if isinstance(found, ConvergenceError):
-            raise found
-        return found
+        return equilibrium(lambda x: self._motion(t, x, driven), (-1.0, -q, -guess), origin)
+
+    def _along_time(
+        self, recent: Sequence[Trim], t: float, driven: bool | None
+    ) -> Trim | ConvergenceError:
+        """From the equilibria at earlier times: others than along the loads, where these end."""
+        start, span = recent[-1].t, t - recent[-1].t
+        path = [((trim.t - start) / span, trim.q, trim.state.path[0]) for trim in recent]
+        return equilibrium(lambda x: self._motion(start + x * span, 1.0, driven), path[0], path[-1])
 
     @cached_property
     def _deformed_joints(self) -> DeformedJoints:
@@ -181,7 +193,9 @@ class TrimmedMechanism(ElasticMechanism):
         return motion.closed(values[0], values[1], values[2], guess)
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
-        """The equilibria at several times, each started from the ones before.
+        """The equilibria at several times, each that of `trim` where it finds one.
+
+        Where the path from no loads ends, the equilibrium is followed from the times before.
 
         Parameters
         ----------
@@ -201,7 +215,7 @@ class TrimmedMechanism(ElasticMechanism):
         """
         out: list[Trim] = []
         for t in np.asarray(times, dtype=float):
-            out.append(self._trimmed(float(t), driven, out[-2:]))
+            out.append(self._trimmed(float(t), driven, out[-2:], ahead=False))
         return out
 
     def _freeze_trimmed(self, times: Array, transport: bool, driven: bool | None) -> FrozenSeries:

@@ -176,11 +176,11 @@ class RigidImages:
 
     @cached_property
     def outer(self) -> Array:
-        """What A and Aᵀ make of R beyond M R, (J, 2, ·, m), in an orthonormal basis of all of it."""
+        """What A and Aᵀ make of R beyond M R, (J, 2, ·, m), in an orthonormal basis of it all."""
         m = self.fields.shape[1]
-        wide = np.zeros((0, 1, m))
+        wide: Array = np.zeros((0, m))
         if self._columns:
-            wide = np.linalg.qr(np.hstack(self._columns), mode="r")
+            wide = la.qr(np.hstack(self._columns), mode="economic")[1]
         by_operator = wide.reshape(len(wide), -1, m)[:, self._places]
         return np.asarray(self._signs[..., None, None] * by_operator.transpose(1, 2, 0, 3))
 
