@@ -284,7 +284,7 @@ class ReducedPattern:
             X + joints[..., order[:, None], order]
             for X, joints in ((XJJ, base[1]), (CJJ, changes[1]))
         )
-        NJ: Array = CNJ[..., :m] + CNJ[..., m:] @ Y + XNJ[..., m:] @ S
+        NJ = CNJ[..., :m] + (CNJ[..., m:] @ Y + XNJ[..., m:] @ S)
         JN = CJN[..., :m, :] + Yt @ CJN[..., m:, :] + St @ XJN[..., m:, :]
         changed = CJJ[..., :m] + CJJ[..., m:] @ Y + XJJ[..., m:] @ S
         JJ = changed[..., :m, :] + Yt @ changed[..., m:, :]
