@@ -19,7 +19,7 @@ from modal.eigen.hermitian import largest_of_skew
 from modal.eigen.quadratic import Quadratic, companion, from_parts, in_parts
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.spectrum import levels, separated, sizes
-from modal.eigen.tolerances import EPS, ROUND_OFF, ZERO
+from modal.eigen.tolerances import EPS, GROUP, ROUND_OFF, ZERO
 from modal.types import Array, Complex
 
 SHIFT = 2.0**-4  # of the frequency scale: between small and large λ, where K is singular
@@ -125,13 +125,13 @@ def definite_but_for(
 
 
 def general(
-    M: Array, C: Array, K: Array, chain: Array | None = None
+    M: Array, C: Array, K: Array, chain: Array | None = None, singular: float = ROUND_OFF
 ) -> tuple[Complex, Complex, Complex]:
     """All finite eigenvalues, right and left vectors (n, ·).
 
     For 1/λ, which is accurate for the small λ; for a singular K, for 1/(λ − σ) with σ between the
     small and the large ones. chain (2n, r): the chains of zero eigenvalues, which are left out.
-    Raises ConvergenceError.
+    singular: reciprocal condition of K below which it is. Raises ConvergenceError.
     """
     n = len(M)
     A, B = companion(M, C, K)
@@ -139,11 +139,11 @@ def general(
     if chain is not None:
         deflated = deflate_by_similarity(A, B, chain / np.linalg.norm(chain, axis=0))
         A, B = deflated.A, deflated.B
-    factor, shift = _factored(K if deflated is None else A), 0.0
+    factor, shift = _factored(K if deflated is None else A, singular), 0.0
     by_halves = factor is not None and deflated is None
     while factor is None and shift < 1.0:
         shift = 2.0 * shift or SHIFT
-        factor = _factored(A - shift * B)
+        factor = _factored(A - shift * B, ROUND_OFF)
     if factor is None:
         raise ConvergenceError("dense LAPACK: the equations have no determined eigenvalues", None)
     try:
@@ -168,10 +168,10 @@ def general(
     return lam, X, Y[-n:]
 
 
-def _factored(A: Array) -> tuple[Array, Array] | None:
-    """LU factors, or None of a matrix that is singular to round-off."""
+def _factored(A: Array, least: float) -> tuple[Array, Array] | None:
+    """LU factors, or None of a matrix whose reciprocal condition is at most `least`."""
     lu, pivots, info = la.lapack.dgetrf(A)
-    singular = info != 0 or la.lapack.dgecon(lu, np.linalg.norm(A, 1))[0] <= ROUND_OFF
+    singular = info != 0 or la.lapack.dgecon(lu, np.linalg.norm(A, 1))[0] <= least
     return None if singular else (lu, pivots)
 
 
@@ -186,7 +186,8 @@ def lowest(
     gamma = 1.0 / np.sqrt(np.linalg.norm(M, 2))  # next to the lowest frequency
     C = gamma * C
     chain = _null_chain(C, K, null, zeros) if zeros else None
-    lam, X, Y = general(gamma**2 * M, C, K, chain)
+    # An eigenvalue far below the lowest of the others takes the digits of all in 1/λ.
+    lam, X, Y = general(gamma**2 * M, C, K, chain, GROUP)
     keep = np.flatnonzero(lam.imag >= 0.0)
     lam, X, Y = gamma * lam[keep], X[:, keep] + 0j, Y[:, keep] + 0j
     size = np.abs(lam)
