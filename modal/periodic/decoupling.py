@@ -22,23 +22,27 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
+from modal.eigen.tolerances import EPS
 from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator_factors, step_factors
-from modal.periodic.periodic_modes import RESOLUTION, Map, run
+from modal.periodic.periodic_modes import Map, run
 from modal.periodic.product_eigen import ProductModes, product_modes
+from modal.periodic.tolerances import (
+    ACCURACY,
+    APART,
+    DENSE_LIMIT,
+    GAIN,
+    MOST_INSTANTS,
+    RESOLUTION,
+    ROUNDS,
+    WORST_CONDITION,
+)
 from modal.types import Array, Complex, Index
 
-INSTANTS, MOST_INSTANTS = 64, 1024
-APART = 16.0  # distance of two groups, in rates of the motion 2π/T, from which they are tried
-ROUNDS = 30
-FALLING = 0.7  # of the coupling, from one round to the next
-ACCURACY = 1e-10  # of log μ
+INSTANTS = 64
 TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have
 UNRESOLVED = 1e-2  # of log μ: a change of B between the instants whose square counts
-WORST_CONDITION = 1e6  # of the projected reference shapes
-LARGEST_GROUP = 40
 FINER, DEGREE = 4, 9  # of the spline through a trigonometric polynomial
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ class _Decoupling:
         near[np.arange(len(closing)), closing] = True
         count, label = connected_components(near, directed=False)
         self.groups = [np.flatnonzero(label == number) for number in range(count)]
-        self.usable = count > 1 and self._group_size() <= LARGEST_GROUP
+        self.usable = count > 1 and self._group_size() <= DENSE_LIMIT
         self.smooth = self.usable and self._start(shapes)
 
     def _group_size(self) -> int:
@@ -157,7 +161,7 @@ class _Decoupling:
             worst = float(self.missed.max())
             if worst <= self.accuracy:
                 return True
-            if worst > FALLING**2 * before:
+            if worst > GAIN * before:
                 largest = terms.max(axis=0)
                 if not self._join(largest + largest.T):
                     return False
@@ -227,7 +231,7 @@ class _Decoupling:
                     del self.groups[a]
                     joined = True
                     break
-        return joined and len(self.groups) > 1 and self._group_size() <= LARGEST_GROUP
+        return joined and len(self.groups) > 1 and self._group_size() <= DENSE_LIMIT
 
     def modes(self) -> DecoupledModes | None:
         """From the groups by themselves."""
