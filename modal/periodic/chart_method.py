@@ -42,7 +42,7 @@ from modal.periodic.decaying_modes import decaying_boxes, on_all_shapes
 from modal.periodic.floquet import BASIS_ACCURACY, floquet
 from modal.periodic.floquet_modes import periodic_verdict
 from modal.periodic.sampling import check_period, sampling
-from modal.periodic.tolerances import DENSE, FASTER, RESOLVED, SAFETY, SMOOTH
+from modal.periodic.tolerances import DENSE, FASTER, REFINEMENTS, RESOLVED, SAFETY, SMOOTH
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict
 from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
@@ -56,7 +56,6 @@ Period = float | Callable[..., float]
 
 SHARED_POINTS = 8  # of a chart, from which shared shapes pay
 KNOWN = 0.05  # largest error a period of an exponent that is known
-REFINEMENTS = 3  # numbers of steps that are tried
 
 
 class ChartMethod:

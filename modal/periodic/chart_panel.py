@@ -18,12 +18,10 @@ from modal.periodic.collocation import ALIASED, Multipliers, refinements, speeds
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet import FAST
 from modal.periodic.slow_motion import slow_motion
-from modal.periodic.tolerances import ENOUGH, FASTER, FEWEST, MOST_STEPS, TOLERANCE
+from modal.periodic.tolerances import ENOUGH, FASTER, FEWEST, MOST_STEPS, RESOLUTION, TOLERANCE
 from modal.reduction.interpolation import fourier_interpolant
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.types import Array
-
-RESOLUTION = 0.75  # |λ| h of the fastest requested mode
 
 
 @dataclass(frozen=True)

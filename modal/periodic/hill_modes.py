@@ -12,12 +12,12 @@ import scipy.linalg as la
 
 from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.periodic_modes import harmonics
-from modal.periodic.tolerances import INDEPENDENT
+from modal.periodic.tolerances import FEWEST, INDEPENDENT
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index
 
+HARMONICS = FEWEST  # largest number of a harmonic in the comparison
 SHIFTS = 2  # multiples of 2πi/T by which the strongest harmonic may change between two values
-HARMONICS = 24  # largest number of a harmonic in the comparison
 
 
 def hill_snapshot(at: float, found: FloquetModes, k: int) -> tuple[Snapshot, Index]:

@@ -16,18 +16,23 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError, InputError
-from modal.eigen.tolerances import EPS, HALF, ZERO
-from modal.periodic.tolerances import FEWEST, GAIN, GROWTH, MOST_STEPS, WORK
+from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
+from modal.periodic.tolerances import (
+    FEWEST,
+    GAIN,
+    GROWTH,
+    MOST_MATRICES,
+    MOST_STEPS,
+    REFINEMENTS,
+    WORK,
+)
 from modal.transient.integrators.tableau import Tableau
 from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array
 
 GAUSS = Tableau(3)
-FIRST_STEPS = 8
-STALLED = 4  # refinements without gain after which a gap below HALF is round-off
+FIRST_STEPS = 8  # of a factor: steps that are not needed add round-off
 SPREAD = np.log(1e2)  # logarithm of the growth or decay over one factor
-MOST_FACTORS = 4096
-SHARPEST = 1e-13  # tolerance of one factor of many
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,11 @@ def propagator_factors(
     if any(not t0 < b < t1 for b in inner):
         raise InputError(f"breaks: each must lie between {t0:.6g} and {t1:.6g}, got {inner}")
     ends = [t0, *inner, t1]
-    most = int(np.clip(WORK / len(A.root) ** 3, FEWEST, MOST_FACTORS))
+    most = int(np.clip(WORK / len(A.root) ** 3, FEWEST, MOST_MATRICES))
     spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
     matrices: list[Array] = []
     errors, lengths, steps = [], [], 0
-    sharp = max(tolerance / len(spans), min(tolerance, SHARPEST))  # the errors of all add up
+    sharp = max(tolerance / len(spans), min(tolerance, ROUND_OFF))  # the errors of all add up
     spans.reverse()
     while spans:
         start, end = spans.pop()
@@ -130,8 +135,8 @@ def _converged(A: Sampled, t0: float, t1: float, tolerance: float) -> tuple[Arra
         coarser, error = error, gaps[-1] / (ratio**GAUSS.order - 1.0)
         if max(error, coarser / ratio**GAUSS.order) <= tolerance:
             return now, max(error, EPS * steps), steps
-        recent = gaps[-STALLED:]
-        if len(recent) == STALLED and recent[-1] >= GAIN * recent[0] and max(recent) < HALF:
+        recent = gaps[-REFINEMENTS:]
+        if len(recent) == REFINEMENTS and recent[-1] >= GAIN * recent[0] and max(recent) < HALF:
             return now, max(recent), steps  # more steps only add round-off
         before = now
     raise ConvergenceError(

@@ -27,11 +27,9 @@ from assembly.errors import InputError
 from modal.data.datasets import described_array
 from modal.data.variables import ARRAYS
 from modal.eigen.tolerances import GROUP, HALF
-from modal.periodic.tolerances import GAIN, RESOLUTION, RESOLVED
+from modal.periodic.tolerances import FEWEST, GAIN, MOST_MATRICES, RESOLUTION, RESOLVED
 from modal.transient.tolerances import NEGLIGIBLE
 from modal.types import Array, Complex, Index
-
-FEWEST_STEPS, MOST_STEPS = 64, 8192
 
 Map = Callable[[Complex], Complex]
 
@@ -85,13 +83,13 @@ def propagated(
     maps(count): the maps of `count` equal parts of the period, in order. start (N, m): Floquet
     vectors at the beginning. fastest: largest |λ| of the modes, rad/s.
     """
-    least = max(FEWEST_STEPS, min(MOST_STEPS, fastest * period / RESOLUTION))
+    least = max(FEWEST, min(MOST_MATRICES, fastest * period / RESOLUTION))
     steps = 2 ** int(np.ceil(np.log2(least)))
     last = np.inf
     while True:
         states, worst = run(maps(steps), start, exponents * period / steps, known)
         # Beyond the accuracy of the vectors themselves smaller steps do not help.
-        if 2 * steps > MOST_STEPS or worst <= HALF or worst > GAIN * last:
+        if 2 * steps > MOST_MATRICES or worst <= HALF or worst > GAIN * last:
             return states
         last, steps = worst, 2 * steps
 

@@ -17,7 +17,7 @@ SMOOTH = HALF
 # Of the largest: smaller stiffnesses and rows are compared with this share of it.
 LEAST = 1e-6
 # Singular value, of the largest in the energy norm, of a direction that adds to a space of shapes.
-INDEPENDENT = 1e-5
+INDEPENDENT = 1e-4
 # Condition number beyond which coordinates lose more than a third of the digits.
 WORST_CONDITION = 1e6
 # Times an error that was estimated, or measured at a few points.
@@ -37,7 +37,7 @@ GAIN = 0.5
 ROUNDS = 30
 
 # Order 6: |λ| h of the fastest mode that a first number of steps resolves.
-RESOLUTION = 0.5
+RESOLUTION = 0.75
 # Growth of the number of steps; not 2, so that a jump is at different places of the grids.
 GROWTH = 1.5
 # Ratio of speeds of modes whose errors are alike, or of a mode in motion and its frozen one.
@@ -46,7 +46,7 @@ FASTER = 1.5
 APART = 16.0
 # Modes beyond the wanted ones that a space holds or a proof tries.
 GUARD = 3
-# Steps, instants or parts of a period, at least.
+# Steps, instants or parts of a period, at least; highest harmonic that is compared.
 FEWEST = 32
 # Instants of a period at which a model is frozen at most, or panels between them.
 MOST_FROZEN = 512
@@ -54,7 +54,11 @@ MOST_FROZEN = 512
 MOST_INSTANTS = 1024
 # Steps of a period at most.
 MOST_STEPS = 1 << 16
-# Degrees of freedom up to which all modes are computed, and modes of a group that is propagated.
+# Matrices of parts of a period that are kept at most.
+MOST_MATRICES = 8192
+# Numbers of steps that are tried, one after the other, without the gain that is wanted.
+REFINEMENTS = 4
+# Degrees of freedom up to which all modes are computed.
 DENSE_LIMIT = 60
 # Degrees of freedom up to which full matrices, and proofs that take their cube, cost little.
 DENSE = 150
