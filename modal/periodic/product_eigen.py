@@ -33,7 +33,6 @@ from modal.types import Array, Complex
 
 RANGE = np.log(1e2)  # of the moduli inside a block: larger ones are split as soon as they converge
 SWEEPS = 12  # times N + 1: the widest gap of a block of N moduli over RANGE converges by then
-MOST_CYCLES = 200
 LARGEST_LOG = np.log(np.sqrt(np.finfo(float).max))  # e to twice this is still a number
 LARGEST_CLUSTER = 4
 LOST = np.log(EPS)
@@ -168,7 +167,7 @@ def _subspaces(product: TriangularProduct) -> Array:
         inside[b, b] = True
         above[: b.start, b] = True
     factored = [la.lu_factor(_without_zero_pivots(F), check_finite=False) for F in R]
-    for _ in range(MOST_CYCLES):
+    for _ in range(SWEEPS * (N + 1)):  # what the sweeps have separated converges as they did
         before = bases[p]
         for i in range(p, 0, -1):
             solved = la.lu_solve(
