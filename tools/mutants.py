@@ -171,7 +171,7 @@ MUTANTS = [
         "(between + outside)", "between", (ORBITS,),
     ),
     Mutant(
-        "orbits: SAFETY 0.04", "modal/periodic/orbit_error.py",
+        "orbits: SAFETY 0.04", "modal/periodic/tolerances.py",
         "SAFETY = 4.0", "SAFETY = 0.04", (ORBITS,),
     ),
     Mutant(

@@ -21,9 +21,10 @@ from scipy.optimize import linear_sum_assignment
 
 from modal.data.progress import phase, shown
 from modal.periodic.balanced import Balanced, energy_root
-from modal.periodic.collocation import ORDER, monodromy
-from modal.periodic.floquet import GUARD, on_basis
+from modal.periodic.collocation import GAUSS, monodromy
+from modal.periodic.floquet import on_basis
 from modal.periodic.galerkin import GalerkinModel, modal_basis
+from modal.periodic.tolerances import GUARD
 from modal.reduction.interpolation import (
     Sampled,
     chebyshev_interpolant,
@@ -194,7 +195,7 @@ def follow_transients(
             sizes.append(instant.sizes(x))
     length = float(at[-1] - at[0])
     span = turns * length
-    step_error = np.abs(instants[-1].logs(y) - logs[-1]) / (2.0**ORDER - 1.0)
+    step_error = np.abs(instants[-1].logs(y) - logs[-1]) / (2.0**GAUSS.order - 1.0)
     # The rest after the corrected rate and a straight line is coupling: an error of both ends.
     known = np.where(np.isfinite(sigma), sigma, 0.0)
     once = cumulative_trapezoid(known, at, axis=0, initial=0.0)[chosen]

@@ -10,16 +10,12 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from modal.eigen.tolerances import EPS, HALF
 from modal.reduction.interpolation import Interpolant
 from modal.transient.equations import Instant
 from modal.types import Array
 
 Matrix = Callable[[float], Array]
-
-EPS = float(np.finfo(float).eps)
-# Fraction of the largest stiffness. Softer shapes are scaled with this stiffness, which limits the
-# round-off of the stiff shapes in them.
-SOFTEST = 1e-8
 
 
 @dataclass(frozen=True)
@@ -43,8 +39,9 @@ class Balanced:
     @classmethod
     def energy(cls, matrix: Matrix, here: Instant) -> Balanced:
         """In the coordinates whose 2-norm is the energy of an instant: A of an undamped model is
-        nearly skew there, and its propagation nearly orthogonal."""
-        root = energy_root(here, SOFTEST)
+        nearly skew there, and its propagation nearly orthogonal. Half of the digits of soft shapes
+        are free of the round-off of stiff ones."""
+        root = energy_root(here, HALF)
         return cls._of(matrix, root, la.inv(root))
 
     @classmethod

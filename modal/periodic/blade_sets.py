@@ -16,14 +16,13 @@ from scipy.spatial.transform import Rotation
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.errors import InputError
 from assembly.magnitudes import EQUAL
+from modal.eigen.tolerances import HALF
 from modal.periodic.coleman import Coleman
+from modal.periodic.tolerances import SAME
 from modal.transient.equations import freezer
 from modal.types import Array, Index
 
 Blade = str | Sequence[str] | Sequence[int]
-
-SPACED = 1e-6  # rad: how far the azimuths of blades may be from even spacing
-INDEPENDENT = 1e-8  # relative size of a row that adds nothing to those chosen
 
 
 def transformation(
@@ -104,7 +103,7 @@ def _alike_rows(mechanism: Any, blades: list[tuple[Any, ...]]) -> Index | None:
     rows = np.concatenate([rows, _added(T, rows, across)])
     own = np.flatnonzero(np.isin(columns[0], _added(T, rows, columns[0])))
     rows = np.concatenate([rows, *(blade[own] for blade in columns)])
-    if len(rows) != T.shape[1] or np.linalg.cond(T[rows]) > 1.0 / INDEPENDENT:
+    if len(rows) != T.shape[1] or np.linalg.cond(T[rows]) > 1.0 / HALF:
         raise InputError(
             "blades: they are not alike: no degrees of freedom that are the same in all of them "
             "determine the others"
@@ -122,7 +121,7 @@ def _added(T: Array, rows: Index, candidates: Index) -> Index:
         A = A - (A @ Q) @ Q.T
     _, R, order = la.qr(A.T, mode="economic", pivoting=True)
     sizes = np.abs(np.diag(R))
-    count = int((sizes > INDEPENDENT * max(1.0, sizes.max(initial=0.0))).sum())
+    count = int((sizes > HALF * max(1.0, sizes.max(initial=0.0))).sum())
     return np.sort(candidates[order[:count]])
 
 
@@ -150,17 +149,17 @@ def _azimuths(mechanism: Any, dofs: DofMap, parts: list[tuple[Any, ...]], axis: 
     for name in blades:
         turn = Rotation.from_matrix(position[name][1] @ position[blades[0]][1].T).as_rotvec()
         angle = float(turn @ axis)
-        if np.linalg.norm(turn - angle * axis) > SPACED:
+        if np.linalg.norm(turn - angle * axis) > SAME:
             raise InputError(
                 f"blades: the frame of {name!r} is not that of {blades[0]!r} turned about the axis "
                 "of the rotor"
             )
         out.append(angle)
-    if np.abs(out).max() <= SPACED and _about_axis_alone(mechanism, dofs, parts, axis):
+    if np.abs(out).max() <= SAME and _about_axis_alone(mechanism, dofs, parts, axis):
         out = _azimuths_of_origins(mechanism, blades, axis)
     step = 2.0 * np.pi / len(blades)
     places = np.round(np.array(out) / step)
-    even = np.abs(np.array(out) - step * places).max() <= SPACED
+    even = np.abs(np.array(out) - step * places).max() <= SAME
     if not even or len(np.unique(places % len(blades))) != len(blades):
         shown = ", ".join(f"{np.degrees(a):.4g}°" for a in out)
         raise InputError(f"blades: their frames are not evenly spaced about the axis: {shown}")

@@ -42,6 +42,7 @@ from modal.periodic.decaying_modes import decaying_boxes, on_all_shapes
 from modal.periodic.floquet import BASIS_ACCURACY, floquet
 from modal.periodic.floquet_modes import periodic_verdict
 from modal.periodic.sampling import check_period, sampling
+from modal.periodic.tolerances import DENSE, FASTER, REFINEMENTS, RESOLVED, SAFETY, SMOOTH
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import Verdict
 from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
@@ -54,13 +55,7 @@ from modal.types import Array, Complex, Index
 Period = float | Callable[..., float]
 
 SHARED_POINTS = 8  # of a chart, from which shared shapes pay
-AFFINE = 1e-8  # of the largest entries: deviation of the polynomial of the matrices
-SAFETY = 2.0  # on errors measured at a few points
 KNOWN = 0.05  # largest error a period of an exponent that is known
-MOST_DOFS = 150  # of which all but the slowest modes are proved to decay: it costs their cube
-SPEED = 1.2  # of the fastest frozen mode that must be resolved: how much faster it may be in motion
-RESOLVED = 1e-3  # error a period below which no more steps are taken
-REFINEMENTS = 3  # numbers of steps that are tried
 
 
 class ChartMethod:
@@ -129,7 +124,7 @@ class ChartMethod:
         of_bases = isinstance(motions(points[0])[0], ReducedMotion)
         whole = motion.is_whole and not of_bases
         k = min(k, len(motion.frequencies))
-        provable = not motion.is_whole and not of_bases and len(motion.shapes) <= MOST_DOFS
+        provable = not motion.is_whole and not of_bases and len(motion.shapes) <= DENSE
         every = on_all_shapes(motion, motions, points) if provable else None
         motion = replace(motion, parts=every.parts) if every else motion
 
@@ -139,7 +134,7 @@ class ChartMethod:
 
         polynomial = parameter_polynomial(
             lambda x: motion.projected(matrices(*x), every) if every else matrices(*x),
-            low, high, AFFINE, matrix_sizes,
+            low, high, SMOOTH, matrix_sizes,
         )  # fmt: skip
         if polynomial is None:
             raise AccuracyError("the matrices are not smooth functions of the parameters")
@@ -148,7 +143,7 @@ class ChartMethod:
         self._divide(motion, polynomial, spectra, whole)
         self._measure(motions, motion)
         if every is not None:
-            boxes = decaying_boxes(every, lambda x: matrices(*x), self._turning, axes, k, AFFINE)
+            boxes = decaying_boxes(every, lambda x: matrices(*x), self._turning, axes, k, SMOOTH)
             self.proved = np.array([[*box, spectra.fastest(int(box[-2]))] for box in boxes])
 
     def _divide(
@@ -255,7 +250,7 @@ class ChartMethod:
         for row in self.proved:
             *_, m, s, fastest = row
             if np.all((row[:d] <= x) & (x <= row[d : 2 * d])) and m <= len(panel.frequencies):
-                return Rest(SPEED * fastest, 2 * int(m), s)
+                return Rest(FASTER * fastest, 2 * int(m), s)
         return Rest()
 
     def _named(self, x: Array) -> dict[str, float]:

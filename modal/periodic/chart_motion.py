@@ -17,9 +17,10 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import AccuracyError
-from modal.periodic.galerkin import INDEPENDENT, GalerkinModel
+from modal.periodic.galerkin import GalerkinModel
 from modal.periodic.orbit_error import residual_error
-from modal.reduction.interpolation import fourier_interpolant
+from modal.periodic.tolerances import FEWEST, GUARD, INDEPENDENT, LEAST, MOST_FROZEN, SMOOTH, WORK
+from modal.reduction.interpolation import CHECKS, fourier_interpolant, irregular
 from modal.reduction.motion import ReducedMotion
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array, Complex, Index
@@ -28,14 +29,9 @@ Motion = tuple[Any, float]  # a model and the period of its motion, s
 Motions = Callable[[Mapping[str, float]], Motion]
 
 ALL_SHAPES = 16  # DOFs up to which the space is the whole one
-MOST_WORK = 2e7  # n³ × rad a period of the fastest mode, up to which it is the whole one as well
 INSTANTS = 6  # of a motion, whose frozen modes span the space
-GUARD = 3  # additional modes
-FIRST_PARTS, MOST_PARTS = 32, 256  # of a period
-BETWEEN = np.arange(1, 8) * 0.5 * (np.sqrt(5.0) - 1.0) % 1.0  # parts on no grid: aliases differ
 SHARE = 0.5  # of the distance of slow and fast frequencies: highest harmonic of the elimination
 APART = 40.0  # distance of slow and fast frequencies, in rates of the motion
-TAIL = 1e-8  # of the largest Fourier coefficient of H: what the highest may have
 
 
 @dataclass(frozen=True)
@@ -75,11 +71,11 @@ class ChartMotion:
         K = 0.5 * (K + K.swapaxes(1, 2))
         longest, n = max(motions(point)[1] for point in points), M.shape[1]
         work = longest * stepping_work(M.mean(axis=0), K.mean(axis=0), n)
-        whole = whole or n <= ALL_SHAPES or work <= MOST_WORK
+        whole = whole or n <= ALL_SHAPES or work <= WORK
         V = np.eye(n) if whole else _space(M, C, K, k + GUARD, independent)
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
-        least = 1e-6 * abs(float(squares[min(3, len(squares) - 1)]))
-        found = cls(V @ Phi, np.sqrt(np.maximum(np.abs(squares), least)), FIRST_PARTS, start)
+        least = LEAST * abs(float(squares[min(3, len(squares) - 1)]))
+        found = cls(V @ Phi, np.sqrt(np.maximum(np.abs(squares), least)), FEWEST, start)
         resolved = found.resolved(motions, points)
         if resolved is None:
             raise AccuracyError("the matrices of the motion are not smooth in time")
@@ -90,8 +86,8 @@ class ChartMotion:
     ) -> ChartMotion | None:
         """With so many parts of the period that the accelerations of the points are resolved; None
         where the largest number is too small."""
-        parts = FIRST_PARTS
-        while parts <= MOST_PARTS:
+        parts = FEWEST
+        while parts <= MOST_FROZEN:
             found = replace(self, parts=parts)
             if all(found._resolves(motions(point)) for point in points):
                 return found
@@ -103,11 +99,12 @@ class ChartMotion:
         waves are small, and the polynomial through them holds between the parts."""
         H, (_, period) = self.accelerations(motion), motion
         waves = np.abs(np.fft.rfft(H, axis=0)).max(axis=(1, 2))
-        if waves[-self.parts // 8 :].max() > TAIL * waves.max():
+        if waves[-self.parts // 8 :].max() > SMOOTH * waves.max():
             return False
-        between = accelerations_of(self.matrices(motion, BETWEEN))
-        gap = np.abs(fourier_interpolant(H, 0.0, period).many(period * BETWEEN) - between).max()
-        return bool(gap <= 10.0 * TAIL * np.abs(H).max())
+        between = irregular(CHECKS)  # on no grid: aliases differ
+        there = accelerations_of(self.matrices(motion, between))
+        gap = np.abs(fourier_interpolant(H, 0.0, period).many(period * between) - there).max()
+        return bool(gap <= 10.0 * SMOOTH * np.abs(H).max())
 
     def matrices(self, motion: Motion, phases: Array | None = None) -> Array:
         """[M, K ω⁻¹, C + D] (J, r, 3r) at the parts of the period, or at other phases."""
@@ -214,7 +211,7 @@ def _space(M: Array, C: Array, K: Array, count: int, independent: float) -> Arra
     responses to Coriolis forces; orthonormal in energy."""
     norm = K.mean(axis=0)
     squares = la.eigh(norm, M.mean(axis=0), eigvals_only=True, subset_by_index=[0, 3])
-    norm = norm + max(1e-6 * float(squares[-1]), -2.0 * float(squares[0])) * M.mean(axis=0)
+    norm = norm + max(LEAST * float(squares[-1]), -2.0 * float(squares[0])) * M.mean(axis=0)
     factor = la.cho_factor(norm)
     columns = []
     for mass, velocity, stiffness in zip(M, C, K, strict=True):

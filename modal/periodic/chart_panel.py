@@ -18,15 +18,10 @@ from modal.periodic.collocation import ALIASED, Multipliers, refinements, speeds
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet import FAST
 from modal.periodic.slow_motion import slow_motion
+from modal.periodic.tolerances import ENOUGH, FASTER, FEWEST, MOST_STEPS, RESOLUTION, TOLERANCE
 from modal.reduction.interpolation import fourier_interpolant
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.types import Array
-
-RESOLUTION = 0.75  # |λ| h of the fastest requested mode
-FEWEST_STEPS, MOST_STEPS = 32, 1 << 15
-POLYNOMIAL = 1e-5  # of the first frequency: deviation of the slow accelerations
-NEAR = 1.5  # ratio of the speeds of exponents whose errors are taken for those of each other
-DECOUPLED = 1e-6  # of log μ, by groups of modes
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,7 @@ class Panel:
         """The error of every exponent, per unit condition, 1/s: that of the measured ones that are
         as slow, or little faster."""
         speeds, errors = self.measured
-        index = np.searchsorted(speeds, NEAR * found.speeds, side="right")
+        index = np.searchsorted(speeds, FASTER * found.speeds, side="right")
         return np.asarray(errors[np.maximum(index - 1, 0)])
 
     def multipliers(self, point: Array, period: float, speed: float = 0.0) -> Iterator[Multipliers]:
@@ -82,7 +77,7 @@ class Panel:
             return None
         same = np.eye(A.shape[1])
         matrix = Balanced(fourier_interpolant(A, 0.0, period), same, same)
-        apart = decoupled_modes(matrix, 0.0, period, DECOUPLED)
+        apart = decoupled_modes(matrix, 0.0, period, ENOUGH)
         if apart is None:
             return None
         vectors = apart.vectors
@@ -110,7 +105,7 @@ class Panel:
 
 def steps_of(fastest: float, period: float) -> int:
     """Steps a period, even, for a mode of `fastest` rad/s."""
-    count = max(FEWEST_STEPS, int(np.ceil(fastest * period / RESOLUTION)))
+    count = max(FEWEST, int(np.ceil(fastest * period / RESOLUTION)))
     return min(count + count % 2, MOST_STEPS)
 
 
@@ -136,10 +131,10 @@ def panel_of(
         return np.full((len(A), m, 2 * m), np.nan) if part is None else part.B[:, m : 2 * m]
 
     def sizes(H: Array) -> float:
-        return float(max(np.abs(H).max() * 1e-12 / POLYNOMIAL, frequencies[0]))
+        return float(max(np.abs(H).max() * ZERO / TOLERANCE, frequencies[0]))
 
     ends = itertools.product(*({low, high} for low, high in zip(*box, strict=True)))
     if not all(np.all(np.isfinite(slow(np.array(end)))) for end in ends):
         return None
-    polynomial = parameter_polynomial(slow, *box, POLYNOMIAL, sizes)
+    polynomial = parameter_polynomial(slow, *box, TOLERANCE, sizes)
     return None if polynomial is None else Panel(polynomial, frequencies, fastest)

@@ -16,19 +16,15 @@ import numpy as np
 import scipy.linalg as la
 
 from modal.periodic.balanced import Balanced
+from modal.periodic.tolerances import NOISE
 from modal.transient.integrators.tableau import Tableau
+from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array, Complex
 
 GAUSS = Tableau(3)
-ORDER = 6
 INVERSE = np.linalg.inv(GAUSS.a)
 ENDS = np.stack([GAUSS.b, GAUSS.b @ INVERSE])  # Σ (b a)_i k_i and Σ b_i k_i from g
-BATCH_NUMBERS = 1 << 15  # entries of the stage matrices computed together: they stay in the cache
-# Of the difference from half the steps. The error is 1/63 of it where multipliers are simple and
-# the root of that next to the edge of a tongue, where two of them meet.
-FROM_HALF = 1.0 / 7.0
 ALIASED = 1.5  # rad a step from which a mode is not resolved
-SMALLEST = 1e-11  # multipliers below this share of the largest drown in its round-off
 
 
 def monodromy(A: Balanced, t0: float, t1: float, steps: int) -> Array:
@@ -83,18 +79,20 @@ def refinements(
     half(phases): H (P, m, 2m) at parts of the period. frequencies (m,): ω. steps: an even number.
     """
     before = la.eigvals(second_order_monodromy(half, frequencies, period, steps // 2))
+    # Half the order next to the edge of a tongue, where two multipliers meet: errors are roots.
+    from_half = 1.0 / (2.0 ** (0.5 * GAUSS.order) - 1.0)
     while True:
         fine = second_order_monodromy(half, frequencies, period, steps)
         values, left, right = la.eig(fine, left=True, right=True)
         pairing = np.abs((left.conj() * right).sum(axis=0))
         conditions = 1.0 / np.maximum(pairing, np.finfo(float).eps)
         size = np.abs(values)
-        smallest = SMALLEST * size.max(initial=0.0)
+        smallest = NOISE * size.max(initial=0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(values)
             gap = np.abs(before[:, None] / values - 1.0).min(axis=0)
             round_off = np.finfo(float).eps * steps * conditions * la.norm(fine, 2) / size
-            errors = FROM_HALF * np.abs(np.log1p(np.minimum(gap, 1.0))) + round_off
+            errors = from_half * np.abs(np.log1p(np.minimum(gap, 1.0))) + round_off
         known = np.isfinite(logs) & (size > smallest)
         logs = np.where(known, logs, np.log(np.maximum(smallest, np.finfo(float).tiny)))
         speeds = speeds_of(right, frequencies)

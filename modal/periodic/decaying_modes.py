@@ -28,16 +28,16 @@ import scipy.linalg as la
 from scipy.optimize import nnls
 from scipy.special import binom
 
-from modal.periodic.chart_motion import GUARD, ChartMotion, Motions, accelerations_of
+from modal.eigen.tolerances import GROUP
+from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of
+from modal.periodic.tolerances import GUARD, ROUNDS
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.types import Array
 
 SHARPNESS = 8  # of the bend of f at critical damping, where f < ω must hold
-NEAR = 1e-6  # relative difference of ω² below which a difference quotient is a derivative
 # Least eigenvalue of R, the parts of single modes scaled to unity, beside its change from instant
 # to instant: for errors of the polynomials.
 MARGIN = 0.1
-MOST_BOXES = 24  # that are tried
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class FrozenForms:
         """ΦᵀS'Φ (J, n, n) of S = Φ⁻ᵀ g(ω²) Φ⁻¹: g and dg/dω² (J, n)."""
         x, inertia = self.squares, self.inertia
         apart = x[:, :, None] - x[:, None, :]
-        same = np.abs(apart) <= NEAR * x[:, None, :]
+        same = np.abs(apart) <= GROUP * x[:, None, :]
         quotient = (g[:, :, None] - g[:, None, :]) / np.where(same, 1.0, apart)
         quotient = np.where(same, slope[:, None, :], quotient)
         out = quotient * (self.stiffness - x[:, None, :] * inertia) + g[:, None, :] * inertia
@@ -220,7 +220,7 @@ def decaying_boxes(
     accelerations = parameter_polynomial(moved, low, high, tolerance, sizes)
     grid = [np.unique(values) for values in axes]
     boxes, proved = [grid], []
-    for _ in range(min(MOST_BOXES, int(np.prod([len(values) for values in grid])))):
+    for _ in range(min(ROUNDS, int(np.prod([len(values) for values in grid])))):
         if not boxes or accelerations is None:
             break
         box = boxes.pop(0)

@@ -22,23 +22,26 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
+from modal.eigen.tolerances import EPS, GROUP
 from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator_factors, step_factors
-from modal.periodic.periodic_modes import RESOLUTION, Map, run
+from modal.periodic.periodic_modes import Map, run
 from modal.periodic.product_eigen import ProductModes, product_modes
+from modal.periodic.tolerances import (
+    ACCURACY,
+    APART,
+    FEWEST,
+    GAIN,
+    MOST_INSTANTS,
+    RESOLUTION,
+    RESOLVED,
+    ROUNDS,
+    WORST_CONDITION,
+)
 from modal.types import Array, Complex, Index
 
-INSTANTS, MOST_INSTANTS = 64, 1024
-APART = 16.0  # distance of two groups, in rates of the motion 2π/T, from which they are tried
-ROUNDS = 30
-FALLING = 0.7  # of the coupling, from one round to the next
-ACCURACY = 1e-10  # of log μ
-TAIL = 1e-6  # of the largest Fourier coefficient of X: what the highest may have
-UNRESOLVED = 1e-2  # of log μ: a change of B between the instants whose square counts
-WORST_CONDITION = 1e6  # of the projected reference shapes
 LARGEST_GROUP = 40
 FINER, DEGREE = 4, 9  # of the spline through a trigonometric polynomial
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def decoupled_modes(
 
     accuracy: of log μ.
     """
-    samples = INSTANTS
+    samples = FEWEST
     found = _Decoupling(A, t0, period, samples, accuracy)
     while found.usable and not found.smooth and samples < MOST_INSTANTS:
         samples *= 2
@@ -126,8 +129,8 @@ class _Decoupling:
                 return False
             self.X[:, :, group] = shapes[:, :, group] @ inner
         size = np.abs(np.fft.fft(self.X, axis=0)).max(axis=(1, 2))
-        middle = len(size) // 2
-        return bool(size[middle - len(size) // 8 : middle + len(size) // 8].max() <= TAIL * size[0])
+        middle, part = len(size) // 2, len(size) // 8
+        return bool(size[middle - part : middle + part].max() <= GROUP * size[0])
 
     def _transformed(self, A: Array, shift: float = 0.0) -> Complex:
         """B (m, N, N) by the polynomial through X, from A (m, N, N) a `shift` of a part later."""
@@ -157,7 +160,7 @@ class _Decoupling:
             worst = float(self.missed.max())
             if worst <= self.accuracy:
                 return True
-            if worst > FALLING**2 * before:
+            if worst > GAIN * before:
                 largest = terms.max(axis=0)
                 if not self._join(largest + largest.T):
                     return False
@@ -185,7 +188,7 @@ class _Decoupling:
         values = self._diagonal()[0].imag
         widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
         largest = float(np.abs(difference).max())
-        self.resolved = largest <= UNRESOLVED and bool(widest < self.rate * count / 2)
+        self.resolved = largest <= RESOLVED and bool(widest < self.rate * count / 2)
         self.hopeless = largest > 1.0
 
     def refine(self) -> None:
@@ -290,10 +293,10 @@ class _Decoupling:
 
         def maps() -> Iterator[Map]:
             h = self.period / (count * parts)
-            starts = h * np.arange(count * parts).reshape(-1, INSTANTS, parts)
+            starts = h * np.arange(count * parts).reshape(-1, FEWEST, parts)
             for several in starts:
                 factors = step_factors(waves, several.ravel(), h)
-                steps = factors.reshape(INSTANTS, parts, *factors.shape[1:]).swapaxes(0, 1)
+                steps = factors.reshape(FEWEST, parts, *factors.shape[1:]).swapaxes(0, 1)
                 for product in reduce(lambda done, factor: factor @ done, steps):
                     yield product.__matmul__
 

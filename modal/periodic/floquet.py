@@ -18,9 +18,10 @@ from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase, shown
+from modal.eigen.tolerances import ZERO
 from modal.periodic.balanced import Balanced
 from modal.periodic.collocation import step_maps
-from modal.periodic.decoupling import ACCURACY, decoupled_modes
+from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.periodic.magnus import propagator_factors
@@ -28,20 +29,17 @@ from modal.periodic.orbit_error import orbit_error
 from modal.periodic.periodic_modes import Orbits, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period, check_period_length, sampling
-from modal.periodic.slow_modes import TOLERANCE as SLOW_TOLERANCE
 from modal.periodic.slow_modes import slow_modes
+from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, GUARD, TOLERANCE
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
+from modal.transient.tolerances import INSTANTS
 from modal.types import Complex
 
 Method = Literal["dense", "reduced"]
 
-DENSE_LIMIT = 60  # degrees of freedom up to which all modes are computed
-TOLERANCE = 1e-12  # of the factors of the dense monodromy, relative
 BASIS_ACCURACY = 1e-7  # of the frozen modes that a basis holds
-INSTANTS = 8  # of a period, whose frozen modes span a basis
-GUARD = 2  # additional modes of these
 FASTEST = 2e3  # rad a period of the fastest mode that is propagated with all others by default
 FAST = 500.0  # rad a period of the fastest mode above which groups of modes are decoupled
 
@@ -165,7 +163,7 @@ def floquet(
     if all_modes is None:
         source = large or _on_frozen_modes(model, basis, period, t0, k, progress)
         with phase("Floquet: the slow modes", progress):
-            found = slow_modes(source, period, t0, k, tolerance or SLOW_TOLERANCE)
+            found = slow_modes(source, period, t0, k, tolerance or TOLERANCE)
         found = _lifted(found, source)
     elif large is not None:
         found = _lifted(_with_basis_error(all_modes, large), large)
@@ -258,7 +256,7 @@ def _all_modes(
         error, rates = apart.error[order] + deviation * period, apart.rates[order]
     else:
         with phase("Floquet: the whole monodromy", progress):
-            made = propagator_factors(A, t0, t0 + period, tolerance or TOLERANCE, breaks)
+            made = propagator_factors(A, t0, t0 + period, tolerance or ZERO, breaks)
         modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
         logs, vectors, error, rates = modes.logs, modes.vectors, modes.error, modes.logs / period
     start = A.restored(vectors)

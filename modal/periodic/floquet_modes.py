@@ -12,6 +12,7 @@ import xarray as xr
 
 from assembly.errors import InputError
 from modal.periodic.periodic_modes import Orbits, PeriodicShapes
+from modal.periodic.tolerances import RESOLVED
 from modal.proofs.codes import COUNT, MODES
 from modal.proofs.judge import STABLE, UNDECIDED, judge
 from modal.proofs.judge import Verdict as Judged
@@ -19,8 +20,6 @@ from modal.reduction.interpolation import Interpolant
 from modal.types import Array, Complex
 
 Verdict = Literal["stable", "unstable", "undecided"]
-
-RESOLVED = 1e-3  # of growth a period: the largest growth bound of a stable verdict
 
 
 @dataclass(frozen=True)

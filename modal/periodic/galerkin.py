@@ -19,11 +19,10 @@ from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import PARTS, FrozenSystem
 from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
+from modal.eigen.tolerances import EPS
+from modal.periodic.tolerances import INDEPENDENT
 from modal.transient.equations import SecondOrderModel, freezer
 from modal.types import Array, Complex
-
-EPS = float(np.finfo(float).eps)
-INDEPENDENT = 1e-4  # of the largest singular value, in the energy norm
 
 
 class Matrices(NamedTuple):

@@ -16,22 +16,23 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError, InputError
+from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
+from modal.periodic.tolerances import (
+    FEWEST,
+    GAIN,
+    GROWTH,
+    MOST_MATRICES,
+    MOST_STEPS,
+    REFINEMENTS,
+    WORK,
+)
 from modal.transient.integrators.tableau import Tableau
+from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array
 
-ORDER = 6
-NODES = Tableau(ORDER // 2).c
-FIRST_STEPS = 8
-GROWTH = 1.5  # of the number of steps; not 2, so that a jump is at different places of the grids
-MOST_STEPS = 1 << 16
-BATCH_NUMBERS = 1 << 21  # entries of the exponentials computed at a time
-STALLED = 4  # refinements without gain after which a gap below FLOOR is round-off
-FLOOR = 1e-7  # relative; a jump in A makes a larger gap
+GAUSS = Tableau(3)
+FIRST_STEPS = 8  # of a factor: steps that are not needed add round-off
 SPREAD = np.log(1e2)  # logarithm of the growth or decay over one factor
-SAMPLES = 32  # instants of a piece at which the growth and decay rates are evaluated
-FACTOR_WORK = 2e7  # the number of factors is at most this over n³ …
-FEWEST_FACTORS, MOST_FACTORS = 32, 4096  # … within these limits
-SHARPEST = 1e-13  # tolerance of one factor of many
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Factors:
 
 
 def propagator_factors(
-    A: Sampled, t0: float, t1: float, tolerance: float = 1e-12, breaks: Sequence[float] = ()
+    A: Sampled, t0: float, t1: float, tolerance: float = ZERO, breaks: Sequence[float] = ()
 ) -> Factors:
     """Φ(t1, t0) as a product over spans in which no solution grows or decays by more than about
     SPREAD.
@@ -64,11 +65,11 @@ def propagator_factors(
     if any(not t0 < b < t1 for b in inner):
         raise InputError(f"breaks: each must lie between {t0:.6g} and {t1:.6g}, got {inner}")
     ends = [t0, *inner, t1]
-    most = int(np.clip(FACTOR_WORK / len(A.root) ** 3, FEWEST_FACTORS, MOST_FACTORS))
+    most = int(np.clip(WORK / len(A.root) ** 3, FEWEST, MOST_MATRICES))
     spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
     matrices: list[Array] = []
     errors, lengths, steps = [], [], 0
-    sharp = max(tolerance / len(spans), min(tolerance, SHARPEST))  # the errors of all add up
+    sharp = max(tolerance / len(spans), min(tolerance, ROUND_OFF))  # the errors of all add up
     spans.reverse()
     while spans:
         start, end = spans.pop()
@@ -95,7 +96,7 @@ class Sampled(Protocol):
 def _spans(A: Sampled, t0: float, t1: float, most: int) -> list[tuple[float, float]]:
     """Cuts [t0, t1] where the integral of max |Re λ(A)| passes multiples of SPREAD, into `most`
     spans at most."""
-    at = np.linspace(t0, t1, SAMPLES + 1)
+    at = np.linspace(t0, t1, FEWEST + 1)
     middles = 0.5 * (at[1:] + at[:-1])
     rates = np.abs(np.linalg.eigvals(A.many(middles)).real).max(axis=1)
     total = np.concatenate([[0.0], np.cumsum(rates * np.diff(at))])
@@ -131,11 +132,11 @@ def _converged(A: Sampled, t0: float, t1: float, tolerance: float) -> tuple[Arra
         now = _product(A, t0, t1, steps)
         gaps.append(_gap(before, now))
         # Two estimates in a row must fit the order: one alone can agree by chance.
-        coarser, error = error, gaps[-1] / (ratio**ORDER - 1.0)
-        if max(error, coarser / ratio**ORDER) <= tolerance:
-            return now, max(error, float(np.finfo(float).eps) * steps), steps
-        recent = gaps[-STALLED:]
-        if len(recent) == STALLED and recent[-1] >= 0.5 * recent[0] and max(recent) < FLOOR:
+        coarser, error = error, gaps[-1] / (ratio**GAUSS.order - 1.0)
+        if max(error, coarser / ratio**GAUSS.order) <= tolerance:
+            return now, max(error, EPS * steps), steps
+        recent = gaps[-REFINEMENTS:]
+        if len(recent) == REFINEMENTS and recent[-1] >= GAIN * recent[0] and max(recent) < HALF:
             return now, max(recent), steps  # more steps only add round-off
         before = now
     raise ConvergenceError(
@@ -174,7 +175,7 @@ def exponents(A: Sampled, starts: Array, h: float) -> Array | None:
 
     None where the steps are so long that the commutators outgrow h A: the series does not converge.
     """
-    first, second, third = (A.many(starts + h * c) for c in NODES)
+    first, second, third = (A.many(starts + h * c) for c in GAUSS.c)
     a1 = h * second
     a2 = (np.sqrt(15.0) * h / 3.0) * (third - first)
     a3 = (10.0 * h / 3.0) * (third - 2.0 * second + first)

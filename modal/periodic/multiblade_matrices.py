@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.system.frozen import PARTS, FrozenSystem
+from modal.eigen.tolerances import ROUND_OFF
+from modal.periodic.tolerances import DENSE
 
-DENSE = 200  # degrees of freedom up to which matrices are full arrays
-NOISE = 1e-13  # of the sums that entries are, and of the largest entry in asymmetry: round-off
 MATRICES = {"M": ("M",), "C": ("C", "D"), "K": tuple(p for p in PARTS if p not in ("M", "C", "D"))}
 
 Parts = dict[str, Any]  # the parts that are not zero, full or sparse (n, n)
@@ -89,7 +89,7 @@ def _add(parts: Parts, name: str, A: Any) -> None:
 
 def _product(W: Any, A: Any, X: Any) -> Any:
     """WᵀAX without the entries that are round-off of their sums."""
-    B, size = W.T @ (A @ X), NOISE * (abs(W).T @ (abs(A) @ abs(X)))
+    B, size = W.T @ (A @ X), ROUND_OFF * (abs(W).T @ (abs(A) @ abs(X)))
     if not sp.issparse(B):
         return np.where(np.abs(B) > size, B, 0.0)
     B = sp.csr_matrix(B.multiply(abs(B) > size))
@@ -101,7 +101,7 @@ def _mirrored(A: Any) -> Any:
     """A symmetric or skew matrix without the round-off of its symmetry; others as they are."""
     size = _largest(A)
     for sign in (1.0, -1.0):
-        if _largest(A - sign * A.T) <= NOISE * size:
+        if _largest(A - sign * A.T) <= ROUND_OFF * size:
             return 0.5 * (A + sign * A.T)
     return A
 

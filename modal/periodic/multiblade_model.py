@@ -16,11 +16,11 @@ from assembly.magnitudes import EQUAL, ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.periodic.coleman import Coleman, names_of, wave_shares
 from modal.periodic.multiblade_matrices import Parts, frozen, mean, transformed, variation
+from modal.periodic.tolerances import MOST_FROZEN
 from modal.transient.equations import freezer
 from modal.types import Array
 
 SAMPLES_A_BLADE = 2  # azimuths at which the matrices are compared and averaged, first
-MOST_SAMPLES = 512
 
 
 class MultibladeModel:
@@ -210,7 +210,7 @@ class MultibladeModel:
         average = mean([parts for parts, _ in samples])
         changes = variation([parts for parts, _ in samples], average)
         settled = max(changes.values()) <= EQUAL
-        while not settled and 2 * len(samples) <= MOST_SAMPLES:
+        while not settled and 2 * len(samples) <= MOST_FROZEN:
             turns = (np.arange(len(samples)) + 0.5) / len(samples)
             samples += [self._sampled(self.period * float(turn)) for turn in turns]
             coarse, average = average, mean([parts for parts, _ in samples])

@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 
 from assembly.types import Inexact
 from modal.periodic.galerkin import GalerkinModel
+from modal.periodic.tolerances import SAFETY
 from modal.reduction.motion import ReducedMotion
+from modal.transient.tolerances import PIECES
 from modal.types import Array, Complex
-
-INSTANTS = 16  # of the period, at which residuals are evaluated
-# For K_ref instead of K − ω²M, for the residual of the mode instead of that of the adjoint one, and
-# for instants instead of a mean.
-SAFETY = 4.0
 
 
 def orbit_error(
@@ -43,7 +40,7 @@ def orbit_error(
     waves = np.fft.fft(eta, axis=0)
     # Odd numbers: none of the instants at which spaces and bases are trained, which are multiples
     # of the 24th part of the period.
-    part = slice(1, None, max(2, count // INSTANTS))
+    part = slice(1, None, max(2, count // PIECES))
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
     q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
@@ -78,6 +75,8 @@ def residual_error(
     a = np.asarray(-np.linalg.solve(M, C @ v + K @ q), dtype=complex)
     outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)
     inside = 0.0 * inside if exact else inside
+    # For K_ref instead of K − ω²M, for the residual of the mode instead of that of the adjoint one,
+    # and for instants instead of a mean.
     missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
     return np.asarray(missing + source.round_off(omega))
 

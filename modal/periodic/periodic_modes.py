@@ -26,16 +26,10 @@ import xarray as xr
 from assembly.errors import InputError
 from modal.data.datasets import described_array
 from modal.data.variables import ARRAYS
+from modal.eigen.tolerances import GROUP, HALF
+from modal.periodic.tolerances import FEWEST, GAIN, MOST_MATRICES, RESOLUTION, RESOLVED
+from modal.transient.tolerances import NEGLIGIBLE
 from modal.types import Array, Complex, Index
-
-FEWEST_STEPS, MOST_STEPS = 64, 8192
-RESOLUTION = 0.5  # |λ| h of the fastest mode
-# Relative difference of a mode after a period from its start that needs no more steps.
-CLOSED = 1e-8
-GAIN = 0.25  # of the difference by half the step, below which steps are halved again
-ACCEPTED = 1e-3  # … and beyond which the mode is not known
-TIE = 1e-7  # relative difference of amplitudes that are equal
-NEGLIGIBLE = 1e-9  # of the participations: harmonics beyond the last larger one are left out
 
 Map = Callable[[Complex], Complex]
 
@@ -89,13 +83,13 @@ def propagated(
     maps(count): the maps of `count` equal parts of the period, in order. start (N, m): Floquet
     vectors at the beginning. fastest: largest |λ| of the modes, rad/s.
     """
-    least = max(FEWEST_STEPS, min(MOST_STEPS, fastest * period / RESOLUTION))
+    least = max(FEWEST, min(MOST_MATRICES, fastest * period / RESOLUTION))
     steps = 2 ** int(np.ceil(np.log2(least)))
     last = np.inf
     while True:
         states, worst = run(maps(steps), start, exponents * period / steps, known)
         # Beyond the accuracy of the vectors themselves smaller steps do not help.
-        if 2 * steps > MOST_STEPS or worst <= CLOSED or worst > GAIN * last:
+        if 2 * steps > MOST_MATRICES or worst <= HALF or worst > GAIN * last:
             return states
         last, steps = worst, 2 * steps
 
@@ -117,7 +111,7 @@ def run(maps: Iterable[Map], start: Complex, logs: Complex, known: Array) -> tup
         y = la.solve_triangular(triangles[step], y, check_finite=False) * np.exp(logs[order])
         out[step][:, order] = bases[step] @ y
     gap = np.linalg.norm(out[0] - start, axis=0) / np.linalg.norm(start, axis=0)
-    out[:, :, ~(gap <= ACCEPTED)] = np.nan
+    out[:, :, ~(gap <= RESOLVED)] = np.nan
     return out, float(gap[order].max(initial=0.0))
 
 
@@ -184,7 +178,7 @@ class PeriodicShapes:
         """Number of the strongest harmonic of each mode, (m,); 0 for one that is not known."""
         shares, numbers = self._shares
         # The harmonics of a real multiplier come in equal pairs: the one of positive frequency.
-        rank = np.nan_to_num(shares) * (1.0 + TIE * (self._hertz(numbers) >= 0.0))
+        rank = np.nan_to_num(shares) * (1.0 + GROUP * (self._hertz(numbers) >= 0.0))
         return np.asarray(np.where(np.isnan(shares[0]), 0, numbers[rank.argmax(axis=0)]))
 
     def _hertz(self, numbers: Index) -> Array:

@@ -27,19 +27,14 @@ import scipy.linalg as la
 from scipy.linalg.lapack import ztrsen
 from scipy.optimize import linear_sum_assignment
 
+from modal.eigen.tolerances import EPS, HALF, ZERO
+from modal.periodic.tolerances import ACCURACY, SAFETY
 from modal.types import Array, Complex
 
 RANGE = np.log(1e2)  # of the moduli inside a block: larger ones are split as soon as they converge
-SWEEPS_PER_ROW = 8  # of N: the widest gap of a block of N moduli over RANGE converges by then
-FEWEST_SWEEPS = 12
-WORST_CONDITION = 1e4  # of a factor, whose round-off the subspaces may keep
-SETTLED = 1e-8  # relative change of the periodic subspaces over a period
-MOST_CYCLES = 200
-LARGEST_LOG = 700.0  # e to this is still a number
+SWEEPS = 12  # times N + 1: the widest gap of a block of N moduli over RANGE converges by then
+LARGEST_LOG = np.log(np.sqrt(np.finfo(float).max))  # e to twice this is still a number
 LARGEST_CLUSTER = 4
-SHARP = 1e-9  # of |μ|: a bound at which larger clusters are not tried
-SEPARATION = 0.5  # of LAPACK's estimate of sep, which may be too large
-EPS = float(np.finfo(float).eps)
 LOST = np.log(EPS)
 
 
@@ -68,8 +63,8 @@ def triangular_product(factors: Array) -> TriangularProduct:
     if p == 1 or N == 1:
         return whole
     start = _generic(N)
-    negligible = EPS * N * min(float(np.linalg.cond(factors).max()), WORST_CONDITION)
-    for sweep in range(FEWEST_SWEEPS + SWEEPS_PER_ROW * N):
+    negligible = N * min(EPS * float(np.linalg.cond(factors).max()), ZERO)
+    for sweep in range(SWEEPS * (N + 1)):
         Q, R = start, np.empty_like(factors)
         for i, F in enumerate(factors):
             Q, R[i] = la.qr(F @ Q, check_finite=False)
@@ -80,7 +75,7 @@ def triangular_product(factors: Array) -> TriangularProduct:
             logs = np.log(np.abs(np.diagonal(R, axis1=1, axis2=2))).sum(axis=0)
             wide = [b for b in blocks if b.stop - b.start > 1 and np.ptp(logs[b]) > RANGE]
             # What is below the round-off of the largest is not worth more sweeps.
-            if not wide or (sweep >= FEWEST_SWEEPS and logs[wide[0]].max() < logs.max() + LOST):
+            if not wide or (sweep >= SWEEPS and logs[wide[0]].max() < logs.max() + LOST):
                 break
         start = Q
     closing = np.zeros_like(turn)
@@ -172,7 +167,7 @@ def _subspaces(product: TriangularProduct) -> Array:
         inside[b, b] = True
         above[: b.start, b] = True
     factored = [la.lu_factor(_without_zero_pivots(F), check_finite=False) for F in R]
-    for _ in range(MOST_CYCLES):
+    for _ in range(SWEEPS * (N + 1)):  # what the sweeps have separated converges as they did
         before = bases[p]
         for i in range(p, 0, -1):
             solved = la.lu_solve(
@@ -181,7 +176,7 @@ def _subspaces(product: TriangularProduct) -> Array:
             bases[i - 1] = np.where(above, solved, np.eye(N))
         change = float(np.abs(bases[0] - before).max())
         bases[p] = bases[0]
-        if change <= SETTLED * float(np.abs(before).max()):
+        if change <= HALF * float(np.abs(before).max()):
             break
     return bases
 
@@ -274,12 +269,12 @@ def _bound(T: Complex, i: int, change: float, whole: float) -> float:
         if info != 0:
             continue
         coupling = float(la.norm(ordered[:size, size:], 2)) + change
-        apart = SEPARATION * sep - 2.0 * change
+        apart = sep / SAFETY - 2.0 * change
         if apart <= 0.0 or 4.0 * change * coupling >= apart * apart:
             continue
         inside = change + coupling * 2.0 * change / apart
         best = min(best, _henrici(ordered[:size, :size], inside))
-        if best <= SHARP * abs(diagonal[i]):
+        if best <= ACCURACY * abs(diagonal[i]):
             break
     return best
 

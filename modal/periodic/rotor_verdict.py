@@ -16,9 +16,9 @@ from modal.data.variables import ROTOR
 from modal.eigen.solve import solve
 from modal.periodic.blade_sets import Blade
 from modal.periodic.floquet import Method, floquet
-from modal.periodic.floquet_modes import RESOLVED
 from modal.periodic.multiblade import MultibladeFamily
 from modal.periodic.multiblade_model import MultibladeModel
+from modal.periodic.tolerances import RESOLVED
 from modal.types import Array, Mask
 
 METHODS = ("frozen", "multiblade", "floquet")

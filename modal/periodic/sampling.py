@@ -20,27 +20,14 @@ import numpy as np
 from assembly.arguments import real_array, shown
 from assembly.errors import InputError
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS
+from modal.eigen.tolerances import ROUND_OFF, WEAK, ZERO
+from modal.periodic.tolerances import FEWEST, LEAST, MOST_FROZEN, MOST_INSTANTS, NOISE, SAME, SMOOTH
+from modal.reduction.interpolation import CHECKS, GOLDEN, irregular
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
+from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array, Index
 
-CHECKS = 7  # instants of the period, at irrational distances: on no symmetry of a motion
-PERIODIC = 1e-6  # largest change after a period, relative to the matrix or its row
-VARIATION = 1e-3  # the same, relative to its variation within the period
-ROUND_OFF = 1e-11  # relative change of a matrix that is round-off
-NEGLIGIBLE = 1e-12  # parts below this fraction of the whole stiffness or velocity matrix
-EDGE = 1e-6  # of the period: instants closer to a jump of the matrices are not compared
-CALLABLE_INSTANTS = 1024  # of A(t), over the period
-MODEL_INSTANTS = 512  # of a model with `freeze`, up to …
-LARGE = 256  # … so many degrees of freedom, above in inverse proportion, but at least …
-FEWEST_INSTANTS = 32
-PANELS = 16  # of the period; they end at no simple fraction of it, where matrices may jump
-GOLDEN = 0.5 * (3.0 - np.sqrt(5.0))
-DEGREE = 11  # of the polynomial of a panel
-NODES = 2 * (DEGREE + 1)  # instants of a panel, at least
-SMOOTH = 1e-8  # of the largest entry of a row: distance from the polynomial that is no feature
-SMALL_ROW = 1e-6  # of the largest row of a matrix: smaller rows are compared with this
-EFFECT = 1e-14  # distance times length of the panel over the period: no effect on the multipliers
-MOST_PANELS = 512
+NODES = 24  # instants of a panel, at least: twice the coefficients of its polynomial
 
 
 def check_period_length(period: Any) -> None:
@@ -60,8 +47,8 @@ def check_period(
     """
     times = [
         float(t)
-        for t in t0 + period * (np.arange(1, CHECKS + 1) * (1.0 - GOLDEN) % 1.0)
-        if all(abs(t - b) > EDGE * period for b in breaks)
+        for t in t0 + period * irregular(CHECKS)
+        if all(abs(t - b) > SAME * period for b in breaks)
     ]
     found = _matrices(equations, np.array([t + shift for shift in (0.0, period) for t in times]))
     here, later = found[: len(times)], found[len(times) :]
@@ -71,12 +58,12 @@ def check_period(
         reference = stiffness if name in STIFFNESS_PARTS else size
         if name in DAMPING_PARTS:
             reference = float(np.sqrt(whole["M"] * stiffness))
-        if size <= NEGLIGIBLE * reference:
+        if size <= ZERO * reference:
             continue
         gaps = np.array([_largest(b[name] - a[name]) for a, b in zip(here, later, strict=True)])
         within = max(_largest(a[name] - b[name]) for a, b in combinations(here, 2))
         worst = int(np.argmax(gaps))
-        if gaps[worst] > min(PERIODIC * size, max(VARIATION * within, ROUND_OFF * size)):
+        if gaps[worst] > min(SAME * size, max(WEAK * within, NOISE * size)):
             raise InputError(
                 f"period: the model does not repeat itself after {period:.6g} s "
                 f"(from t = {times[worst]:.6g} s, {name} changes by {gaps[worst] / size:.1e} "
@@ -135,9 +122,8 @@ def sampling(
 
 def _instants(equations: FirstOrderModel | SecondOrderModel, t0: float) -> int:
     if isinstance(equations, FirstOrderModel):
-        return CALLABLE_INSTANTS
-    n = int(equations.at(t0).system.n)
-    return max(FEWEST_INSTANTS, MODEL_INSTANTS * LARGE // max(n, LARGE))
+        return MOST_INSTANTS
+    return int(np.clip(BATCH_NUMBERS // equations.at(t0).system.n, FEWEST, MOST_FROZEN))
 
 
 def _rows(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], Array]:
@@ -167,7 +153,7 @@ def _sizes_of_parts(largest: Array) -> Array:
     geometric mean of M and K."""
     parts = largest.reshape(3, -1)
     M, C, K = parts.max(axis=1)
-    least = SMALL_ROW * np.array([M, max(C, np.sqrt(M * K)), K])[:, None]
+    least = LEAST * np.array([M, max(C, np.sqrt(M * K)), K])[:, None]
     return _sizes_of_rows(np.maximum(parts, least).ravel())
 
 
@@ -210,19 +196,20 @@ class _Panels:
         def add(start: float, end: float) -> None:
             panel = _Panel(start, end, self._deviation(start, end))
             effect = panel.deviation * (end - start) / self.period
-            if panel.deviation <= SMOOTH or effect <= EFFECT:
+            if panel.deviation <= SMOOTH or effect <= ROUND_OFF:
                 done.append(panel)
             else:
                 heapq.heappush(open_panels, (-effect, start, panel))
 
         for start, end in pairwise(edges):
-            parts = int(np.ceil(PANELS * (end - start) / self.period))
+            # No simple fractions of the period, where matrices may jump.
+            parts = int(np.ceil(PIECES * (end - start) / self.period))
             inner = start + (end - start) * (np.arange(parts) + GOLDEN) / parts
             for a, b in pairwise((start, *inner.tolist(), end)):
                 add(a, b)
         if not open_panels:
             return self.declared
-        while open_panels and len(done) + len(open_panels) < MOST_PANELS:
+        while open_panels and len(done) + len(open_panels) < MOST_FROZEN:
             panel = heapq.heappop(open_panels)[2]
             narrow = panel.end - panel.start < self.distance
             jump = (self._jump(panel) or self._kink(panel)) if narrow else ()
@@ -247,7 +234,7 @@ class _Panels:
         steps = (np.abs(np.diff(values, axis=0)) / self.size).max(axis=(1, 2))
         at = int(np.argmax(steps))
         a, b, left, right = times[at], times[at + 1], values[at], values[at + 1]
-        while (b - a) * steps[at] > EFFECT * self.period:
+        while (b - a) * steps[at] > ROUND_OFF * self.period:
             middle = 0.5 * (a + b)
             if not a < middle < b:
                 break
@@ -274,7 +261,7 @@ class _Panels:
             if len(rough) != 1:
                 return ()
             a, b = halves[rough[0]]
-            if deviations[rough[0]] * (b - a) <= EFFECT * self.period:
+            if deviations[rough[0]] * (b - a) <= ROUND_OFF * self.period:
                 return a, b
 
     def _deviation(self, start: float, end: float) -> float:
@@ -291,18 +278,18 @@ class _Panels:
             values = np.concatenate([values, self.rows(extra)])
             times = np.concatenate([times, extra])
         x = (2.0 * times - start - end) / (end - start)
-        basis = np.polynomial.chebyshev.chebvander(x, min(DEGREE, max(len(x) // 2 - 1, 0)))
+        basis = np.polynomial.chebyshev.chebvander(x, max(min(len(x), NODES) // 2 - 1, 0))
         flat = values.reshape(len(x), -1)
         polynomial = np.linalg.lstsq(basis, flat, rcond=None)[0]
         apart = np.abs(flat - basis @ polynomial).reshape(values.shape) / self.size
         deviations = apart.max(axis=(1, 2))
-        self._check_period(inside[deviations[: len(inside)] > PERIODIC])
+        self._check_period(inside[deviations[: len(inside)] > SAME])
         return float(deviations.max())
 
     def _at_jump(self, times: Array) -> Any:
         """Whether instants are next to a declared jump."""
         apart = np.abs(times[:, None] - np.array(self.declared))
-        return apart.min(axis=1, initial=np.inf) <= EDGE * self.period
+        return apart.min(axis=1, initial=np.inf) <= SAME * self.period
 
     def _check_period(self, instants: Index) -> None:
         """InputError unless the matrices at these instants are those of the other period."""
@@ -311,7 +298,7 @@ class _Panels:
         others = self.rows(self.times[instants] + self.period - self.later[instants])
         change = (np.abs(others - self.values[instants]) / self.size).max(axis=(1, 2))
         worst = int(np.argmax(change))
-        if change[worst] > PERIODIC:
+        if change[worst] > SAME:
             raise InputError(
                 f"period: the model does not repeat itself after {self.period:.6g} s "
                 f"(from t = {self.times[instants[worst]]:.6g} s, a row of its matrices changes by "

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import AccuracyError, ConvergenceError
+from modal.eigen.tolerances import EPS
 from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import (
     SHARE,
@@ -29,15 +30,25 @@ from modal.periodic.chart_motion import (
     slow_first,
     stepping_work,
 )
-from modal.periodic.collocation import ORDER, second_order_maps, second_order_monodromy
+from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
 from modal.periodic.decoupling import DecoupledModes, decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel
 from modal.periodic.magnus import SPREAD
 from modal.periodic.orbit_error import orbit_error
-from modal.periodic.periodic_modes import RESOLUTION, Orbits, propagated
-from modal.periodic.product_eigen import EPS, product_modes
+from modal.periodic.periodic_modes import Orbits, propagated
+from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import moving_frame, moving_states, slow_motion
+from modal.periodic.tolerances import (
+    ENOUGH,
+    FEWEST,
+    GAIN,
+    GROWTH,
+    MOST_STEPS,
+    RESOLUTION,
+    TOLERANCE,
+    WORK,
+)
 from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
 from modal.reduction.motion import ReducedMotion
@@ -46,13 +57,8 @@ from modal.types import Array, Complex, Index
 # Instants whose frozen modes span the space, its least singular value of the largest, and parts of
 # the period: the second where the stated error of the first is too large.
 SPACES = ((6, 1e-5, 1), (24, 1e-6, 128))
-TOLERANCE = 1e-5  # of log μ
-ENOUGH = 1e-6  # stated error, of the frequency, that is not improved at that tolerance
-FEW_STEPS = 5e6  # n³ × rad a period of the k-th mode, up to which all coordinates are propagated
 FASTEST = 2e4  # rad a period of the fastest of modes that may decouple
 FEWEST_HARMONICS = 4  # of the elimination of fast shapes
-GROWTH = 1.5  # of the number of steps
-MOST_STEPS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,7 @@ def _in_steps(
     slow = values[np.argsort(np.abs(values), kind="stable")[: 2 * k]]
     count = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
     parts = [partial(_phased, H, start + i * period / count, period / count) for i in range(count)]
-    steps = max(32, 2 * count, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
+    steps = max(FEWEST, 2 * count, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
     before: Complex | None = None
     last = steps
     while steps <= MOST_STEPS:
@@ -154,7 +160,7 @@ def _in_steps(
             apart = found[:, None] - before
             apart = np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0))
             # Half the order where two multipliers meet: errors are roots there.
-            gap = apart.min(axis=1) / ((each * count / last) ** (0.5 * ORDER) - 1.0)
+            gap = apart.min(axis=1) / ((each * count / last) ** (0.5 * GAUSS.order) - 1.0)
             if gap.max() <= tolerance:
                 error = np.full(len(values), np.inf)
                 error[chosen] = gap + modes.error[chosen]
@@ -185,7 +191,7 @@ def slow_modes(
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
     series = source.freeze_many(np.array([t0]))
     work = stepping_work(series.mass[0], series.stiffness[0], k)
-    whole = work * period <= FEW_STEPS
+    whole = work * period <= WORK
     for instants, independent, parts in SPACES:
         try:
             motion = ChartMotion.of(
@@ -202,7 +208,7 @@ def slow_modes(
             best = found if best is None or error < last else best
             enough = error <= allowed * np.abs(found.eigenvalues).max()
             # What more slow coordinates do not halve is the error of the space.
-            if enough or not error <= 0.5 * last:
+            if enough or not error <= GAIN * last:
                 break
         if whole or enough or (isinstance(source, GalerkinModel) and tolerance >= TOLERANCE):
             break

@@ -26,12 +26,10 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as la
 
+from modal.periodic.tolerances import ACCURACY, ROUNDS, WORST_CONDITION
 from modal.types import Array, Complex
 
 SHORTEST_PATH = 0.5  # least cosine between the blocks of neighbouring instants
-ROUNDS = 25
-WORST_CONDITION = 1e8  # of the slow coordinates of the slow modes
-ACCURACY = 1e-9  # of the frequencies: changes of B at the end
 
 
 def moving_frame(M: Array, K: Array, slow: int) -> Array | None:

@@ -21,13 +21,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from modal.eigen.tolerances import ZERO
 from modal.transient.integrators.stages import Stages, State
 from modal.transient.newton import Force, Newton, backwards, predicted
 from modal.types import Array
 
 BALANCED = 1e-10  # of the largest part of the energy: the error that a step may leave
-# Of that energy: kinetic energy, twice, of the motion along d below which no force acts.
-RESTING = 1e-12
 
 
 class EnergyMomentum(Newton):
@@ -72,7 +71,7 @@ class EnergyMomentum(Newton):
                 gap = energies.total - start - float(work[2]) + gained
                 # Far from the solution the gap is that of the forces still out of balance.
                 near = alpha != 0.0 or (size < last and abs(gained) < abs(gap))
-                if abs(push) <= RESTING * h * largest:
+                if abs(push) <= ZERO * h * largest:
                     gap = 0.0
                 elif near and h * abs(gap) < abs(push):  # not a force that stops the motion
                     change, alpha = change - (gap / push) * by_force, alpha - gap / push

@@ -31,6 +31,8 @@ import scipy.sparse as sp
 from numpy.polynomial import chebyshev
 from scipy.sparse.csgraph import connected_components
 
+from modal.eigen.tolerances import ZERO
+from modal.transient.tolerances import BATCH_NUMBERS, DIVISIONS, FEW
 from modal.types import Array, Complex, Index
 
 NODES = 13  # of a panel; the coarser one has every second
@@ -39,14 +41,9 @@ GAP = 64.0  # θ of a panel, times its length
 # cycles it falls more slowly.
 ORDER, DAMPED_ORDER = 6, 4
 DAMPED = 0.1  # damping ratio from which a mode and its conjugate are of one group
-OVERDAMPED = 1.05  # damping ratio from which the two real roots are taken apart
 PHASE = 1.0  # rad that a step of a group may turn
 COARSER = 3.0  # steps of the coarser panel: their error, of order 4, is more than that by θ alone
-TAYLOR = 1e-11  # last term of an exponential, relative
-DENSE = 8  # share of the entries of a dense matrix, inverse, from which it is used
-BATCH = 1 << 20  # entries of exponents that are computed together
 SINGLE = 2e-5  # tolerance from which single precision serves between the ends of a panel
-DEEPEST = 12  # halvings of a panel before the motion is called too fast
 
 Matrices = Callable[[Array], Array]  # M, C + D and K (3, P, n, n) at times (P,)
 
@@ -156,7 +153,7 @@ class Panel:
         blocks = np.einsum("abpii->piab", S)
         square = np.maximum(-blocks[..., 0, 1] * blocks[..., 1, 0], np.finfo(float).tiny)
         ratio = 0.5 * np.abs(blocks[..., 1, 1]) / np.sqrt(square)
-        over = ratio.min(axis=0) > OVERDAMPED
+        over = ratio.min(axis=0) > 1.0 + DAMPED
         self.joined = np.flatnonzero((ratio.max(axis=0) > DAMPED) & ~over)
         self.rows = n
         if np.any(over):
@@ -327,7 +324,7 @@ def _exponentials(
     values = length * np.concatenate([H.reshape(len(H), -1) for H in blocks], axis=1)
     table = _chebyshev(len(values))[2] @ values
     sampled = [H for block in blocks for H in block[:: len(block) // 2]]
-    if not length * max(np.linalg.norm(H) for H in sampled) <= phase * BATCH:
+    if not length * max(np.linalg.norm(H) for H in sampled) <= phase * BATCH_NUMBERS:
         # The transformations do not decouple.
         return np.full((int(sizes.sum()), len(parts)), np.nan, dtype=complex)
     fastest = length * max(la.norm(H, 2) for H in sampled)
@@ -342,15 +339,13 @@ def _exponentials(
     )
     terms = np.stack([near * early + far * late, far * early + near * late], axis=1)
     # Taylor's series of exponents of this size.
-    degree = (
-        int((np.cumprod((near - far) * fastest * h.max() / np.arange(1, 40)) > TAYLOR).sum()) + 1
-    )
+    degree = int((np.cumprod((near - far) * fastest * h.max() / np.arange(1, 40)) > ZERO).sum()) + 1
     m = int(sizes.sum())
     rows = np.repeat(np.arange(m), np.repeat(sizes, sizes))
     A = sp.csr_matrix((np.ones(len(rows), dtype=complex), (rows, places)))
-    A = A.toarray() if m * m <= DENSE * len(rows) else A
+    A = A.toarray() if m <= FEW else A
     y, out = c[np.concatenate(groups)], np.empty((len(h), m), dtype=complex)
-    batch = max(1, BATCH // table.shape[1])
+    batch = max(1, BATCH_NUMBERS // table.shape[1])
     for start in range(0, len(h), batch):
         for k, exponents in enumerate(terms[start : start + batch] @ table, start):
             for exponent in exponents:
@@ -391,9 +386,9 @@ def propagated(
     states, places = np.empty((len(times), len(x))), (times - span[0]) / length
     states[places <= 0.0] = x
     nodes, ticks, level, used, error, largest = _chebyshev(NODES)[0], 0, 0, 0, 0.0, 0.0
-    total = panels << DEEPEST
+    total = panels << DIVISIONS
     while ticks < total:
-        width = 1 << (DEEPEST - level)
+        width = 1 << (DIVISIONS - level)
         share, begin = width / total, ticks / total
         inside = np.flatnonzero((places > begin) & (places <= (ticks + width) / total))
         parts = np.append(np.clip((places[inside] - begin) / share, 0.0, 1.0), 1.0)
@@ -414,7 +409,7 @@ def propagated(
         ratio = gap / (size * (2.0**order - 1.0) * tolerance * share)
         if not ratio <= 1.0:
             level += 1
-            if level > DEEPEST:
+            if level > DIVISIONS:
                 return None
             continue
         states[inside], x, largest = found[:-1], found[-1], size

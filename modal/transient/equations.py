@@ -19,9 +19,9 @@ import scipy.sparse as sp
 from assembly.arguments import as_numbers
 from assembly.errors import InputError, SingularSystemError
 from assembly.system.frozen import STIFFNESS_PARTS, FrozenSystem
+from modal.transient.tolerances import REMEMBERED
 from modal.types import Array
 
-REMEMBERED = 8  # stored instants: the stages of one step and the two ends of the step
 CONSERVATIVE_STIFFNESS = tuple(name for name in STIFFNESS_PARTS if name != "K_D")
 
 

@@ -17,20 +17,20 @@ from scipy.interpolate import CubicSpline
 
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.data.datasets import made_from
+from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant
 from modal.transient.decoupled import Frames, propagated
 from modal.transient.equations import CONSERVATIVE_STIFFNESS, freezer
 from modal.transient.initial import initial_state
 from modal.transient.records import Recorder, chosen_probes, run_attributes
+from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array, Index
 
-LARGEST = 500  # degrees of freedom
 PER_CYCLE = 30  # records a cycle of the fastest mode that moves by more than the tolerance
 FEWEST, MOST = 192, 2048  # records
 ROWS = 8.0  # coefficients of the matrices' polynomials a panel, at first
 GROUPS = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
-BATCH = 128  # records whose matrices are held at the same time
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def free_vibration(
         np.concatenate(initial_state(initial, start.n)),
         settings["displacement_tolerance"],
     )
-    if start.n > LARGEST or not np.any(x):
+    if start.n > SMALL or not np.any(x):
         return None
     if isinstance(model, FrozenSystem):
         entries, rows, columns = _of_constant(model)
@@ -157,8 +157,9 @@ def _energies(
     """½ q̇ᵀMq̇ + ½ qᵀSq, J, and its rate along the motion, W, (R,) each."""
     conserved = replace(entries, table=entries.table[:, [0, 3]]).derivative()
     out = []
-    for first in range(0, len(times), BATCH):
-        at = slice(first, first + BATCH)
+    batch = max(1, BATCH_NUMBERS // len(rows))
+    for first in range(0, len(times), batch):
+        at = slice(first, first + batch)
         q_left, v_left, q_right, v_right = (
             x[at][:, None, k] for k in (rows, columns) for x in (q, v)
         )

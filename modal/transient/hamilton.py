@@ -24,13 +24,14 @@ from typing import Any
 import numpy as np
 
 from assembly.errors import InputError
+from modal.eigen.tolerances import GROUP
+from modal.reduction.interpolation import CHECKS, irregular
 from modal.transient.equations import SecondOrderModel
+from modal.transient.tolerances import NEGLIGIBLE
 from modal.types import Array
 
 Matrix = Any  # a sparse matrix, or the values of one on a shared pattern
 
-SAMPLES = 3  # instants of the span where the form is checked
-DIFFERENCE = 1e-6  # of the span: step of the central differences
 TOLERANCE = 1e-5  # of ‖Ṁ‖, ‖Ġ‖ and the part's own size: the error of central differences
 
 
@@ -90,8 +91,8 @@ class CanonicalModel:
             return True, True
         mass, gyroscopic = True, True
         rates = []
-        for t in np.linspace(t0, t1, SAMPLES + 2)[1:-1]:
-            delta = DIFFERENCE * (t1 - t0)
+        for t in t0 + (t1 - t0) * irregular(CHECKS):
+            delta = GROUP * (t1 - t0)
             before, here, after = (self.equations.at(s) for s in (t - delta, t, t + delta))
             M_rate = (after.M - before.M) / (2.0 * delta)
             G_rate = (after.gyroscopic - before.gyroscopic) / (2.0 * delta)
@@ -110,7 +111,7 @@ class CanonicalModel:
 
     def _compare(self, name: str, law: str, t: float, found: Matrix, due: Matrix) -> None:
         size = max(_largest(found), _largest(due))
-        if _largest(found - due) > TOLERANCE * size + 1e-9 * self._scale(t, name):
+        if _largest(found - due) > TOLERANCE * size + NEGLIGIBLE * self._scale(t, name):
             gap = _largest(found - due) / size
             raise InputError(
                 f"formalism: Hamilton's form needs {name} = {law}; at t = {t:.6g} s they differ by "

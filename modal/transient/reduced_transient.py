@@ -15,6 +15,7 @@ from assembly.system.frozen import FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from modal.data.datasets import described, made_from
 from modal.data.variables import TRANSIENT
+from modal.eigen.tolerances import HALF
 from modal.reduction.motion import ReducedMotion, may_be_reduced, motion_on_basis
 from modal.reduction.space import SAMPLE
 from modal.transient.equations import freezer
@@ -30,14 +31,10 @@ from modal.transient.loads import (
 )
 from modal.transient.probes import Probes
 from modal.transient.records import chosen_probes
+from modal.transient.tolerances import SAFETY, TOLERANCE
 from modal.types import Array
 
 MODES = 12  # frozen modes that are certified all along the motion
-ACCURACY = 1e-6  # of their eigenvalues
-INSTANTS = 24  # of the transient at which the error by the basis is evaluated
-INDEPENDENT = 1e-8  # relative size of a load that repeats others
-# The shapes outside the basis respond statically, and as much again vibrates freely.
-FREELY = 2.0
 
 Freeze = Callable[[float], FrozenSystem]
 
@@ -166,7 +163,7 @@ class ReducedTransient:
         and each mode has an error δω of its frequency that adds up to a phase, δω t / (1 + (ωh/2)²)
         in steps h of order 2. Phases change the modes by themselves, which are orthogonal.
         """
-        chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), INSTANTS)).round())
+        chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), SAMPLE)).round())
         index = chosen.astype(np.intp)
         series, loads = self.freeze_many(times[index]), self.loads
         on_all = total_force(self.given, self.freeze_full, self.full.n)
@@ -192,7 +189,8 @@ class ReducedTransient:
             state = np.stack([x, rate, acceleration])[:, None, :, None]
             on_full = on_all(t)[None, :, None] if self.given else None
             outside = self.motion.missing(np.array([t]), state[0], state[1], state[2], on_full)[1]
-            worst = max(worst, FREELY * outside.item() + float(np.linalg.norm(by_phase)))
+            # The shapes outside the basis respond statically, and as much again vibrates freely.
+            worst = max(worst, SAFETY * outside.item() + float(np.linalg.norm(by_phase)))
             largest = max(largest, float(np.linalg.norm(states[:, 0])))
         return worst / max(largest, float(np.finfo(float).tiny))
 
@@ -218,7 +216,7 @@ def on_basis(
     shapes = [shape for shape in start if np.any(shape)]
     forces = _directions(loads, freeze, span)
     period = getattr(model, "period", None)
-    motion = motion_on_basis(freeze, span, MODES, ACCURACY, shapes, forces, period, free=True)
+    motion = motion_on_basis(freeze, span, MODES, TOLERANCE, shapes, forces, period, free=True)
     if motion is None:
         return None
     return ReducedTransient(motion, span, freeze, full, loads, rows, model, start)
@@ -237,5 +235,5 @@ def _directions(loads: tuple[Load, ...], freeze: Freeze, span: tuple[float, floa
                 columns.append(load.force(t, freeze(t)))
     forces = np.stack([f / np.linalg.norm(f) for f in columns if np.any(f)] or columns, axis=1)
     _, R, order = la.qr(forces, mode="economic", pivoting=True)
-    count = int((np.abs(np.diag(R)) > INDEPENDENT).sum())
+    count = int((np.abs(np.diag(R)) > HALF).sum())
     return [forces[:, j] for j in order[:count]]

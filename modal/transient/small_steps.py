@@ -22,12 +22,11 @@ from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant
 from modal.transient.equations import CONSERVATIVE_STIFFNESS
 from modal.transient.integrators.tableau import Tableau
+from modal.transient.tolerances import BATCH_NUMBERS, NEGLIGIBLE
 from modal.types import Array, Index
 
 GAUSS = Tableau(4)
 COLLOCATED = GAUSS.a @ GAUSS.a
-BATCH_NUMBERS = 1 << 17  # entries of the step matrices made together: they stay in the cache
-NEGLIGIBLE = 1e-9  # relative size of coefficients that are left out
 RESOLVED = 6.0  # ωh above which the phase of a mode is lost
 
 

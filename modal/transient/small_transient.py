@@ -18,31 +18,22 @@ import scipy.linalg as la
 import xarray as xr
 
 from modal.data.datasets import made_from
+from modal.eigen.tolerances import ROUND_OFF, SMALL, WEAK
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant
 from modal.transient.equations import freezer
 from modal.transient.initial import initial_state
 from modal.transient.records import Recorder, chosen_probes, run_attributes
-from modal.transient.small_steps import GAUSS, SmallMotion, SmallRun, phase_error, steps
+from modal.transient.small_steps import GAUSS, RESOLVED, SmallMotion, SmallRun, phase_error, steps
+from modal.transient.tolerances import FEW, INSTANTS, PIECES, SAFETY
 from modal.types import Array, Index
 
-LARGEST = 400  # degrees of freedom
-WHOLE = 128  # degrees of freedom up to which the basis may be the whole space
-INSTANTS = 8  # of the span, whose frozen modes span the basis
-SAMPLES = 16  # parts of a run, at whose ends amplitudes and errors are evaluated
-# Relative singular value below which directions are left out, unless the tolerance is lower.
-COARSEST = 1e-3
-MODES = 4.0  # frozen modes of an instant in the basis, for each decimal of this value
 BY_BASIS = 0.7  # of the tolerance: what the basis may use of it
-COARSE = 3.0  # ωh of the fourth mode in the run of long steps
 FEWEST_STEPS = 64
+MODES = 4.0  # frozen modes of an instant in the basis, for each decimal of this value
 # The steps may cost so many dense eigensolutions of the first-order form, each of so many times N³
 # multiplications: more are left to modal/transient/decoupled.py.
 EIGENSOLUTIONS, EIGENSOLUTION = 100.0, 10.0
-LEAST_SIZE = 200.0  # N of eigensolutions whose cost does not matter
-SHORTER = 1.05  # ratio of the numbers of steps that are tried one after the other
-SAFETY = 2.0  # on the estimate for long steps, which the difference from short ones may reach
-SOFTEST = 1e-14  # of the largest squared frequency: that of softer modes
 
 
 @dataclass(frozen=True)
@@ -109,15 +100,15 @@ def small_transient(
     """The free vibration from displacement and velocity (n,); None where the model is large, moves
     freely, or is not smooth, or where the basis or the steps do not serve."""
     n = len(initial[0])
-    if n > LARGEST or not any(np.any(part) for part in initial):
+    if n > SMALL or not any(np.any(part) for part in initial):
         return None
     motion = InterpolatedMotion.of(model, *span)
     if motion is None or motion.freeze(span[0]).rigid.shape[1]:
         return None
-    least = min(tolerance, COARSEST)
+    least = min(tolerance, WEAK)
     count = int(np.ceil(-MODES * np.log10(least)))
     V = _shapes(motion, span, initial, min(count, n), least)
-    if V is None or (2 * V.shape[1] > n > WHOLE):
+    if V is None or (2 * V.shape[1] > n > FEW):
         return None
     V = np.eye(n) if 2 * V.shape[1] > n else V
     trial = _Trial(motion, V, span, initial)
@@ -144,21 +135,23 @@ class _Trial:
         squares = np.abs(la.eigh(0.5 * (K + K.T), M, eigvals_only=True))
         fourth = float(np.sqrt(np.sort(squares)[min(3, len(squares) - 1)]))
         length, size = span[1] - span[0], len(GAUSS.c) * V.shape[1]
-        self.most = EIGENSOLUTIONS * EIGENSOLUTION * (max(2.0 * V.shape[0], LEAST_SIZE) / size) ** 3
-        self.count = _parted(np.clip(fourth * length / COARSE, FEWEST_STEPS, self.most))
+        self.most = EIGENSOLUTIONS * EIGENSOLUTION * (2.0 * max(V.shape[0], FEW) / size) ** 3
+        # Long steps resolve modes up to SAFETY times the fourth.
+        least = SAFETY * fourth * length / RESOLVED
+        self.count = _parted(np.clip(least, FEWEST_STEPS, self.most))
         self.run = steps(self.motion, span, self.state, self.count)
         self._modes()
         self.missed, self.shifts = self._outside()
 
     def _modes(self) -> None:
         """Frozen modes of the basis at instants of the run, and their amplitudes in it."""
-        self.places = np.arange(SAMPLES + 1) * (self.count // SAMPLES)
+        self.places = np.arange(PIECES + 1) * (self.count // PIECES)
         self.times = times = self.run.times[self.places]
         q, v = self.run.q[self.places], self.run.v[self.places]
         M, _, K = self.motion.matrices.many(times).swapaxes(0, 1)
         pairs = [la.eigh(0.5 * (k + k.T), m) for k, m in zip(K, M, strict=True)]
         squares, self.modes = (np.stack(part) for part in zip(*pairs, strict=True))
-        self.omega = np.sqrt(np.maximum(squares, SOFTEST * squares[:, -1:]))
+        self.omega = np.sqrt(np.maximum(squares, ROUND_OFF * squares[:, -1:]))
         dual = self.modes.swapaxes(1, 2) @ M
         a, rate = ((dual @ x[..., None])[..., 0] for x in (q, v))
         self.amplitudes = np.hypot(a, rate / self.omega)
@@ -213,12 +206,12 @@ class _Trial:
                     interpolant = self.source.interpolant
                     return SmallTransient(self.V, self.motion, run, error, interpolant)
                 allowed = self.missed + 0.1 * (error - self.missed)
-            count = _parted(SHORTER * count)
+            count = _parted(count + count / PIECES)
         return None
 
     def _difference(self, run: SmallRun) -> float:
         """Largest difference from the run of long steps, in the amplitudes of frozen modes."""
-        fine = np.arange(SAMPLES + 1) * ((len(run.times) - 1) // SAMPLES)
+        fine = np.arange(PIECES + 1) * ((len(run.times) - 1) // PIECES)
         M = self.motion.matrices.many(self.times)[:, 0]
         dual = self.modes.swapaxes(1, 2) @ M
         q, v = run.q[fine] - self.run.q[self.places], run.v[fine] - self.run.v[self.places]
@@ -227,8 +220,8 @@ class _Trial:
 
 
 def _parted(count: float) -> int:
-    """The number of steps, at least `count`, that SAMPLES divides."""
-    return SAMPLES * int(np.ceil(count / SAMPLES))
+    """The number of steps, at least `count`, that PIECES divides."""
+    return PIECES * int(np.ceil(count / PIECES))
 
 
 def _shapes(
@@ -249,7 +242,7 @@ def _shapes(
         for M, C, K in zip(*matrices, strict=True):
             S = 0.5 * (K + K.T)
             squares, X = la.eigh(S, M, subset_by_index=[0, count - 1])
-            omega = np.sqrt(np.maximum(np.abs(squares), SOFTEST * abs(squares[-1])))
+            omega = np.sqrt(np.maximum(np.abs(squares), ROUND_OFF * abs(squares[-1])))
             columns += [X / omega, la.solve(S, C @ X, assume_a="sym")]
     except la.LinAlgError:
         return None

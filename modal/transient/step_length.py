@@ -11,12 +11,10 @@ import scipy.linalg as la
 from modal.eigen.solve import solve
 from modal.transient.equations import SecondOrderModel
 from modal.transient.loads import Load
+from modal.transient.tolerances import FEW, STEPS
 
 MODES = 2  # number of lowest frozen modes at the start that are resolved
 PER_CYCLE = {2: 120, 4: 40, 6: 20}  # steps a cycle of these modes and of the loads, by order
-PER_TURN = 200  # steps a period of the rigid motion
-LEAST = 200  # steps of the whole span
-DENSE = 100  # degrees of freedom up to which LAPACK computes the modes
 
 
 def default_step(
@@ -32,7 +30,7 @@ def default_step(
     integrators remain stable. Raises what `modal.solve` raises.
     """
     here = equations.at(span[0]).system
-    if here.n <= DENSE:
+    if here.n <= FEW:
         sizes = np.sort(np.abs(la.eigvals(equations.first_order(span[0]))))[: 2 * MODES]
     else:
         sizes = np.abs(solve(here, k=MODES).eigenvalues)
@@ -41,5 +39,5 @@ def default_step(
     step = min(cycles, default=np.inf) / PER_CYCLE[order]
     period = getattr(model, "period", None)
     if period is not None:
-        step = min(step, period / PER_TURN)
-    return float(min(step, (span[1] - span[0]) / LEAST))
+        step = min(step, period / STEPS)
+    return float(min(step, (span[1] - span[0]) / STEPS))

@@ -15,7 +15,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from assembly.errors import ConvergenceError
+from modal.eigen.tolerances import ZERO
+from modal.reduction.interpolation import FIRST_SAMPLES
 from modal.transient.integrators.stages import Integrator, Stages, State
+from modal.transient.tolerances import DIVISIONS
 from modal.types import Array
 
 
@@ -26,9 +29,7 @@ class Norm(Protocol):
     def resolved(self, h: float, q: Array, v: Array) -> tuple[Array, Array]: ...
 
 
-DIVISIONS = 16  # halvings of a refused fixed step before the run ends
-DEEPEST = 40  # halvings of the span before a step is called too small
-FIRST = 5  # halvings at the start: the largest step is 1/32 of the span
+DEEPEST = int(np.ceil(-np.log2(ZERO)))  # halvings of the span: such a step is called too small
 LEAST = 2  # halvings at the start of a piece between two events: a quarter of it
 
 
@@ -151,10 +152,10 @@ class AdaptiveSteps:
         return self._length(self.level + 1)
 
     def _coarsest(self, piece: int) -> int:
-        """Halvings of a piece whose steps are at most 2^−FIRST of the span, and a quarter of it."""
+        """Halvings of a piece: to a quarter of it, and to the first samples of a span."""
         t0, t1 = self.t_span
         share = (self.ends[piece + 1] - self.ends[piece]) / (t1 - t0)
-        return max(LEAST, FIRST + int(np.ceil(np.log2(share))))
+        return max(LEAST, int(np.ceil(np.log2(FIRST_SAMPLES * share))))
 
     def _length(self, level: int) -> float:
         return float(np.ldexp(self.ends[self.piece + 1] - self.ends[self.piece], -level))

@@ -14,9 +14,9 @@ from assembly.system.frozen import FrozenSystem
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.equations import CONSERVATIVE_STIFFNESS, SecondOrderModel
 from modal.transient.shared_pattern import OnPattern, SharedPattern
+from modal.transient.tolerances import REMEMBERED
 
 ROLES = (("M",), ("C",), CONSERVATIVE_STIFFNESS, ("D",), ("K_D",))
-INSTANTS = 16  # stored
 
 
 class TabulatedInstant:
@@ -71,6 +71,6 @@ class TabulatedModel(SecondOrderModel):
             roles = tuple(OnPattern(self.pattern, row) for row in self._values(t))
             found = TabulatedInstant(roles, lambda: self.motion.freeze(t))
             self._instants[t] = found
-            if len(self._instants) > INSTANTS:
+            if len(self._instants) > REMEMBERED:
                 self._instants.popitem(last=False)
         return found

@@ -14,6 +14,7 @@ from tqdm import tqdm
 from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.errors import ConvergenceError, InputError
 from modal.data.datasets import made_from
+from modal.eigen.tolerances import ZERO
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.conserving import EnergyMomentum
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
@@ -39,16 +40,15 @@ from modal.transient.small_transient import on_shapes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import AdaptiveSteps, FixedSteps
 from modal.transient.tabulated import TabulatedModel
+from modal.transient.tolerances import NEGLIGIBLE, TOLERANCE
 
 Formalism = Literal["lagrange", "hamilton"]
 
 METHODS = {"lagrange": ("generalized-alpha",), "hamilton": ("midpoint", "gauss4", "gauss6")}
 NONLINEAR = ("generalized-alpha", "energy-momentum")
 STAGES = {"midpoint": 1, "gauss4": 2, "gauss6": 3}
-DEFAULT_TOLERANCE = 1e-6
-MOST_STEPS = 1e9
-LARGEST_FULL = 2000  # degrees of freedom whose steps adapt in full order where no basis serves
 BY_STEPS = 0.5  # of the tolerance of a run on a reduced basis: what its steps may use
+LARGEST_FULL = 2000  # degrees of freedom whose steps adapt in full order where no basis serves
 
 
 def integrate(
@@ -330,14 +330,14 @@ def _steps(
         if length is None or length.ndim or not (np.isfinite(length) and length > 0.0):
             raise InputError(f"step: expected a positive number of seconds, got {shown(step)}")
         check_resolved(loads, span, step)
-        if (span[1] - span[0]) / step > MOST_STEPS:
+        if step < NEGLIGIBLE * (span[1] - span[0]):
             raise InputError(
-                f"step: {step:g} s are more than {MOST_STEPS:.0e} steps of the span, "
+                f"step: {step:g} s are more than {1.0 / NEGLIGIBLE:.0e} steps of the span, "
                 f"{span[1] - span[0]:g} s"
             )
-        count = max(1, int(np.ceil((span[1] - span[0]) / step * (1.0 - 1e-12))))
+        count = max(1, int(np.ceil((span[1] - span[0]) / step * (1.0 - ZERO))))
         return FixedSteps(integrator, span, count)
-    wanted = DEFAULT_TOLERANCE if displacement_tolerance is None else displacement_tolerance
+    wanted = TOLERANCE if displacement_tolerance is None else displacement_tolerance
     _check_tolerance(wanted)
     events = tuple(t for load in loads for t in load.events)
     return AdaptiveSteps(integrator, span, wanted, norm, events)

@@ -184,7 +184,7 @@ def test_a_mode_below_round_off_is_not_the_critical_one_of_a_chart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of the fast exponent, −1e4, an upper bound alone is known; the slow one, −0.05 ω, counts."""
-    monkeypatch.setattr(magnus, "MOST_FACTORS", 40)
+    monkeypatch.setattr(magnus, "MOST_MATRICES", 40)
 
     def family(omega: float, slow: float) -> Callable[[float], np.ndarray]:
         return lambda t: np.array([[-1e4 + np.cos(2.0 * np.pi * t), 0.0], [1.0, -slow * omega]])
