@@ -16,7 +16,7 @@ from assembly.types import Array, Index, Inexact, Mask
 
 COMPONENTS = ("ux", "uy", "uz", "rx", "ry", "rz")
 SPATIAL = tuple(range(len(COMPONENTS)))
-PLANAR = (0, 1, 5)
+PLANAR = tuple(map(COMPONENTS.index, ("ux", "uy", "rz")))
 
 
 @dataclass(frozen=True)

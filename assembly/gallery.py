@@ -30,7 +30,7 @@ ELEMENTS = {
 # Six tetrahedra of a brick, all around its main diagonal; neighbouring bricks then share their
 # faces' diagonals. Corners are numbered by bits (x, y, z) = (1, 2, 4).
 _KUHN = tuple((0, 1 << p, (1 << p) | (1 << q), 7) for p, q, _ in permutations(range(3)))
-_BRICK = (0, 1, 3, 2, 4, 5, 7, 6)
+_BRICK = tuple(x + 2 * y + 4 * z for x, y, z in CELLS["hexahedron"].corners)
 
 
 def block(

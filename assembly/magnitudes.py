@@ -2,6 +2,7 @@
 
 The limits are far outside of what can be built. They keep products such as E·width·height³/length³
 and their squares finite. Whether a value is likely is a question for `assembly.plausibility`.
+Relative differences that are none, and limits of counts, stand here too, for all rooms.
 """
 
 from __future__ import annotations
@@ -66,13 +67,21 @@ def check_count(value: object, what: str, least: int = 1, largest: int | None = 
         raise InputError(f"{what}: must be at most {largest:,}, got {value}")
 
 
-MOST_ELEMENTS = 1_000_000
+MOST_ELEMENTS = 1_000_000  # and most points of an axis: more are an error of the one who asks
+
+ENTRIES = 2**22  # numbers that are worked on, or sent, at once: 32 MiB
+MOST_STEPS = 500  # of an iteration that gains its digits one by one; then it is given up
+# Share of the argument that is the step of a central difference: round-off and curvature then make
+# errors of one size.
+DIFFERENCE = float(np.cbrt(np.finfo(float).eps))
 
 # Relative differences that are none: of sums of products, of what is computed from data in two
-# ways, and of data that other programs have written with seven digits.
+# ways, of data that other programs have written with seven digits, and of what has three digits:
+# approximations that are compared, and drawings.
 ROUND_OFF = 1e-12
 EQUAL = 1e-9
 WRITTEN = 1e-6
+ALIKE = 1e-3
 
 LENGTH = Magnitude("positive length", "m", 1e-12, 1e9)
 POSITION = Magnitude("coordinate", "m", 0.0, 1e9, signed=True)

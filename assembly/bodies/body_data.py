@@ -63,7 +63,7 @@ class BodyData:
         return unresisted(compatible(fields, held, scale), *self.frame_stiffness)
 
 
-SETS = 12  # node sets that are listed
+LISTED = 12  # node sets, or numbers of an array, that are written out
 
 
 def body_report(body: BodyData, inertia_loads: Array) -> str:
@@ -90,10 +90,10 @@ def body_report(body: BodyData, inertia_loads: Array) -> str:
     a, b = body.rayleigh
     if a or b:
         lines.append(f"  damping: {a:g} M + {b:g} K")
-    for name, nodes in list(body.sets.items())[:SETS]:
+    for name, nodes in list(body.sets.items())[:LISTED]:
         lines.append(f"  set {name}: {_nodes(nodes)}")
-    if len(body.sets) > SETS:
-        lines.append(f"  and {len(body.sets) - SETS} more sets")
+    if len(body.sets) > LISTED:
+        lines.append(f"  and {len(body.sets) - LISTED} more sets")
     return "\n".join(lines)
 
 

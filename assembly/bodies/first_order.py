@@ -36,12 +36,12 @@ from assembly.elements.family import Displaced
 from assembly.errors import ConvergenceError
 from assembly.kinematics import UNIT_COUNT, Kinematics
 from assembly.linalg.combination import Combination
+from assembly.magnitudes import EQUAL
 from assembly.materials.plausibility import ask
 from assembly.types import Array
 
 RITZ_MODES = 6
 DOUBTED, REFUSED = 0.01, 1.0  # error estimates: relative errors of ω²
-DEPENDENT = 1e-10  # of the largest Gram eigenvalue: responses that are combinations of others
 
 
 def judge(error: float) -> None:
@@ -202,7 +202,7 @@ class FirstOrder:
         sizes = np.sqrt(np.sum(U * (ops.M @ U), axis=0))
         U = U[:, sizes > 0.0] / sizes[sizes > 0.0]
         values, vectors = la.eigh(U.T @ (ops.M @ U))
-        kept = values > DEPENDENT * values.max(initial=0.0)
+        kept = values > EQUAL * values.max(initial=0.0)
         U = U @ (vectors[:, kept] / np.sqrt(values[kept]))
         squares, vectors = la.eigh(U.T @ (ops.K @ U))
         lowest = slice(0, RITZ_MODES)

@@ -16,11 +16,11 @@ import scipy.sparse as sp
 
 from assembly.arguments import plain_array
 from assembly.bodies.body import Body
+from assembly.bodies.body_data import LISTED
 
 Parameters = ParamSpec("Parameters")
 Built = TypeVar("Built")
 DIGITS = 12  # of a SHA-256
-LARGEST = 12  # numbers of an array that is written out
 
 
 def described(build: Callable[Parameters, Built]) -> Callable[Parameters, Built]:
@@ -80,11 +80,11 @@ def in_words(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {in_words(v)}" for key, v in value.items()) + "}"
     if isinstance(value, list | tuple):
         array = plain_array(value)
-        if array is None or array.dtype.kind not in "biufc" or array.size <= LARGEST:
+        if array is None or array.dtype.kind not in "biufc" or array.size <= LISTED:
             return "(" + ", ".join(in_words(entry) for entry in value) + ")"
         value = array
     if isinstance(value, np.ndarray):
-        if value.size <= LARGEST:
+        if value.size <= LISTED:
             return str(value.tolist())
         return f"array {value.shape} [{_digest(value)}]"
     if callable(value) and hasattr(value, "__name__"):

@@ -14,7 +14,7 @@ from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.bodies.rotor_parts import Bearing, Disc, segment_lengths
 from assembly.bodies.rotors import Rotor
-from assembly.dofs import SPATIAL, DofMap
+from assembly.dofs import COMPONENTS, SPATIAL, DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.elements.beam_shapes import gauss
 from assembly.errors import InputError
@@ -23,7 +23,7 @@ from assembly.materials.materials import Material, check_is_material
 from assembly.materials.sections import Section
 from assembly.types import Array
 
-LATERAL = (1, 2, 4, 5)
+LATERAL = tuple(map(COMPONENTS.index, ("uy", "uz", "ry", "rz")))
 
 
 @described

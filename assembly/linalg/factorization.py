@@ -3,7 +3,7 @@ wherever PETSc is not installed.
 
 The structure decides the method: Cholesky ("spd"), LDLᵀ ("symmetric") or LU ("general"). All
 matrices are real. Without PETSc a Cholesky factorization is CHOLMOD's where scikit-sparse is
-installed, and all others are SuperLU's, up to `REACH`. On a complex PETSc build MUMPS works in
+installed, and all others are SuperLU's, below `LARGE`. On a complex PETSc build MUMPS works in
 complex arithmetic, where pivots have no sign: what depends on signs, positive definiteness and
 inertia, is then SuperLU's, in PETSc's nested-dissection order. The object owns its PETSc objects:
 call `destroy()` or use it as a context manager.
@@ -27,7 +27,7 @@ from assembly.linalg.mumps import (
 )
 from assembly.linalg.solver import active
 from assembly.linalg.superlu import SuperLUFactor, inertia
-from assembly.linalg.symmetric import Symmetric
+from assembly.linalg.symmetric import LARGE, Symmetric
 from assembly.linalg.team import SharedFactor
 from assembly.optional import check_installed, installed
 from assembly.types import AnyArray
@@ -39,13 +39,11 @@ Factor = MumpsFactor | SuperLUFactor | CholmodFactor | MultigridSolver | SharedF
 # Below this many DOFs SuperLU beats the start-up of a PETSc factorization.
 SMALL = 1500
 
-# DOFs up to which a matrix is factorized without PETSc: a solid of 57,000 takes SuperLU minutes.
-REACH = 50_000
-
 
 def without_petsc(A: sp.csr_matrix, structure: Structure) -> Factor:
-    """The factor of a matrix by scipy, or CHOLMOD. Raises InputError above its reach."""
-    if A.shape[0] > REACH:
+    """The factor of a matrix by scipy, or CHOLMOD. Raises InputError for a large one: a solid of
+    57,000 degrees of freedom takes SuperLU minutes."""
+    if A.shape[0] > LARGE:
         check_installed("petsc4py", f"a system of {A.shape[0]} degrees of freedom")
     if structure == "spd" and installed("sksparse"):
         return CholmodFactor(A)

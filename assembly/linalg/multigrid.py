@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.linalg.mumps import petsc_arrays, return_memory
 from assembly.linalg.symmetric import LARGE
+from assembly.magnitudes import MOST_STEPS
 from assembly.parallel.ranks import pieces
 from assembly.types import Array
 
 TOLERANCE = 1e-11  # of ‖b − Ax‖ / ‖b‖
-LONGEST = 500  # iterations of one solution
 OPTIONS = {
     "pc_gamg_threshold": 0.02,
     "pc_gamg_agg_nsmooths": 1,
@@ -142,7 +142,7 @@ class MultigridSolver:
         ksp.setOperators(self.matrix)
         ksp.setType(PETSc.KSP.Type.CG)
         ksp.setNormType(PETSc.KSP.NormType.UNPRECONDITIONED)
-        ksp.setTolerances(rtol=TOLERANCE, atol=0.0, max_it=LONGEST)
+        ksp.setTolerances(rtol=TOLERANCE, atol=0.0, max_it=MOST_STEPS)
         ksp.getPC().setType(PETSc.PC.Type.GAMG)
         ksp.setFromOptions()
         ksp.setUp()

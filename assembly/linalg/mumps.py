@@ -24,8 +24,7 @@ from assembly.types import Array, Index
 
 Structure = Literal["spd", "symmetric", "general"]
 
-NARROWEST = 16  # columns solved together at least: fewer cost more each
-TOGETHER = 64  # columns that MUMPS solves at a time, by default 32
+TOGETHER = 32  # columns that are solved together at least: fewer cost more each
 ROOM = (50, 200)  # for pivoting, per cent of the estimate; the second where the first is too little
 PETSC_OUT_OF_MEMORY = 55  # PETSC_ERR_MEM
 TOO_LITTLE = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS: more room is needed
@@ -198,7 +197,7 @@ class MumpsFactor:
         # MUMPS solves a block of right-hand sides several times faster than one by one.
         count = b.shape[1]
         solution = np.empty((self.local, count), order="F")
-        width = max(NARROWEST, 4 * ENTRIES // self.size)
+        width = max(TOGETHER, 4 * ENTRIES // self.size)
         for start in range(0, count, width):
             columns = slice(start, min(start + width, count))
             solution[:, columns] = self._solve_columns(b[:, columns])

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from assembly.magnitudes import ENTRIES as ENTRIES
 from assembly.types import Array, Index
 
-LARGE = 50_000  # DOFs from which memory decides how matrices are stored
-ENTRIES = 2**22  # of a run of rows that is worked on at once
+LARGE = 50_000  # DOFs from which memory decides how matrices are stored and factorized
 
 
 class Symmetric:

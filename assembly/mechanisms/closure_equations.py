@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assembly.errors import MechanismError, RedundantConstraintError, SingularPositionError
-from assembly.magnitudes import EQUAL
+from assembly.magnitudes import EQUAL, MOST_STEPS
 from assembly.mechanisms.joint_rows import Evaluated, JointRows
 from assembly.mechanisms.rigid_state import SINGULAR, Jacobian, Pose, resting_frames
 from assembly.types import Array
 
-ASSEMBLY_STEPS = 200
 STRIDE = 0.2  # rad (or characteristic lengths) that a driver may advance from one pose to the next
 
 
@@ -84,7 +83,7 @@ def _closed(equations: ClosureEquations, pose: Pose, lag: Array) -> tuple[Pose, 
     residual."""
     residual, J = _scaled(equations, pose, lag)
     damping, error = 1e-3, float(np.linalg.norm(residual))
-    for _ in range(ASSEMBLY_STEPS):
+    for _ in range(MOST_STEPS):
         if error < 1e-14:
             break
         normal = J.T @ J + damping * np.eye(J.shape[1])

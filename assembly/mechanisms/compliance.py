@@ -18,12 +18,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.magnitudes import DIFFERENCE
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.deflections import Deflected, Deflections
 from assembly.mechanisms.drivers import Driver
 from assembly.types import Array, Index, Mask
-
-RATE_STEP = 1e-5  # s, or of the time: step of the central difference of a stiffness over time
 
 OverTime = Callable[[Array], Array]
 Spring = tuple[Index, OverTime, OverTime]  # rows, and their stiffness and damping over time
@@ -150,7 +149,7 @@ class Compliance:
         """½ xᵀ(dS/dt) x of springs whose stiffness is a function of time, W."""
         if not self.varies:
             return 0.0
-        h = RATE_STEP * max(1.0, abs(t))
+        h = DIFFERENCE * max(1.0, abs(t))
         rest = self.energy(t - h, x), self.energy(t + h, x)
         return (rest[1] - rest[0]) / (2.0 * h)
 

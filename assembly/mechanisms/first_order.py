@@ -19,10 +19,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
-from assembly.bodies.first_order import DEPENDENT, RITZ_MODES, judge, left_out
+from assembly.bodies.first_order import RITZ_MODES, judge, left_out
 from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
+from assembly.magnitudes import EQUAL
 from assembly.mechanisms.elastic_reduction import ElasticReduction, ReducedParts, reduced_parts
 from assembly.mechanisms.joint_assembly import CHANGED, K
 from assembly.mechanisms.reactions import Instant, InverseDynamics
@@ -181,7 +182,7 @@ class FirstOrderDeflections:
                 modes = factor.solve(image)
                 # φᵀKφ = 1 on the new span.
                 sizes, vectors = la.eigh(modes.T @ image)
-                kept = sizes > DEPENDENT * sizes[-1]
+                kept = sizes > EQUAL * sizes[-1]
                 modes = modes @ (vectors[:, kept] / np.sqrt(sizes[kept]))
             rounds = 1  # the modes of one instant are near those of the last
             image = tocsr(U) @ modes

@@ -20,6 +20,7 @@ from assembly.bodies.made_from import in_words
 from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
+from assembly.linalg.mirror import SMALL
 from assembly.linalg.symmetric import ENTRIES
 from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
@@ -36,7 +37,7 @@ from assembly.system.frozen_series import FrozenSeries
 from assembly.system.supports import unresisted
 from assembly.types import Array
 
-LARGE_BODY = 200  # degrees of freedom of a body from which a reduced basis of it pays
+LARGE_BODY = SMALL  # degrees of freedom of a body from which a reduced basis of it pays
 
 
 class Mechanism(TrimmedMechanism):

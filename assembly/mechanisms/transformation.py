@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError, SingularPositionError
+from assembly.magnitudes import EQUAL
 from assembly.types import Array, Index
 
-WORST_CONDITION = 1e10
 GOOD_ENOUGH = 4.0  # a choice of slaves at most this far from the best condition number is kept
 
 
@@ -38,8 +38,8 @@ class Partition:
             return Taylor(T)
         first, rate, second = J.data
         inverse, condition = _inverse(first[..., s])
-        if not np.all(condition < WORST_CONDITION):
-            n = np.unravel_index(int(np.argmax(~(condition < WORST_CONDITION))), condition.shape)
+        if not np.all(regular := EQUAL * condition < 1.0):
+            n = np.unravel_index(int(np.argmin(regular)), condition.shape)
             raise SingularPositionError(
                 f"t = {float(np.asarray(t)[n]):.6g} s: the joint conditions do not determine the "
                 f"same DOFs as at other times (condition {condition[n]:.1e}); name another body in "
@@ -74,7 +74,7 @@ def choose_partition(samples: Array, preference: Array) -> Partition:
     chosen = _greedy(J, preference)
     choices = (np.sort(chosen), np.sort(_exchanged(J, chosen)))
     conditions = [worst_condition(J, slaves) for slaves in choices]
-    if not min(conditions) < WORST_CONDITION:
+    if not EQUAL * min(conditions) < 1.0:
         raise MechanismError(
             f"the {rows} joint conditions on elastic DOFs are not independent: a joint repeats "
             f"what others impose"

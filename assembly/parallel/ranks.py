@@ -22,15 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import FrozenMotionError
+from assembly.magnitudes import ENTRIES
 from assembly.optional import installed, optional
 
 # Set by mpiexec and srun for every rank they start.
 LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-EAGER = 1e-3  # s of looking without sleep
-LONGEST_SLEEP = 5e-3  # s
-EXIT_LOST = 3  # exit code of a run that one rank ended for all
-PIECE = 2**27  # bytes of one message
+LONGEST_SLEEP = 2e-3  # s; so long a rank looks without sleep at first
+EXIT_FAILED = 3  # exit code of a run that failed, or that one rank ended for all
 
 
 def world() -> Any | None:
@@ -58,17 +57,17 @@ def wait(ready: Callable[[], bool]) -> None:
     """Return when `ready()` is true; sleeps in between, longer and longer."""
     start, pause = time.monotonic(), 1e-5
     while not ready():
-        if time.monotonic() - start > EAGER:
+        if time.monotonic() - start > LONGEST_SLEEP:
             time.sleep(pause)
             pause = min(2.0 * pause, LONGEST_SLEEP)
         else:
             os.sched_yield()
 
 
-def receive(comm: Any, source: int, tag: int = 0) -> Any:
+def receive(comm: Any, source: int) -> Any:
     """The next message of a rank."""
-    wait(lambda: bool(comm.Iprobe(source=source, tag=tag)))
-    return comm.recv(source=source, tag=tag)
+    wait(lambda: bool(comm.Iprobe(source=source)))
+    return comm.recv(source=source)
 
 
 def together(comm: Any) -> None:
@@ -166,8 +165,8 @@ def of_first(comm: Any | None, make: Callable[[], Any]) -> Any:
 def pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Views of the bytes of a contiguous array, each small enough for one message."""
     flat = array.reshape(-1).view(np.uint8)
-    for start in range(0, flat.size, PIECE):
-        yield flat[start : start + PIECE]
+    for start in range(0, flat.size, 8 * ENTRIES):
+        yield flat[start : start + 8 * ENTRIES]
 
 
 def give_up(comm: Any, fault: BaseException) -> NoReturn:
@@ -177,5 +176,5 @@ def give_up(comm: Any, fault: BaseException) -> NoReturn:
     if isinstance(fault, (FrozenMotionError, MemoryError)):
         lines = f"frozen-motion: {fault or 'out of memory'}\n"
     print(f"rank {comm.rank}: {lines}", file=stream, end="", flush=True)
-    comm.Abort(EXIT_LOST)
-    raise SystemExit(EXIT_LOST)
+    comm.Abort(EXIT_FAILED)
+    raise SystemExit(EXIT_FAILED)

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from assembly.magnitudes import ALIKE
 from modal.periodic.floquet_modes import FloquetModes
 from modal.tracking.rates import FLOOR
 
@@ -19,7 +20,6 @@ HARMONICS = 4  # of 2π/T that are looked at
 PRESTRESS, RESONANCE = "missing prestress", "parametric resonance"
 DRIFT, NON_NORMAL = "drift", "non-normal growth"
 
-BASIS = 1e-3  # of |λ|: largest accepted difference of reduced eigenvalues and those of the tracks
 GAIN = 10.0  # largest transient growth of the energy norm of a confirmed mode
 
 
@@ -80,7 +80,7 @@ def diagnose(e: Evidence, tolerance: float = 0.05) -> Diagnosis:
         return Diagnosis(
             "undecided", "", "the mode leaves the tracked window: track more modes (k)"
         )
-    if e.basis_gap > BASIS:
+    if e.basis_gap > ALIKE:
         return Diagnosis(
             "undecided",
             "",

@@ -17,14 +17,12 @@ from scipy.interpolate import CubicSpline
 
 from assembly.arguments import as_numbers, check_kind
 from assembly.errors import InputError
-from assembly.magnitudes import EQUAL
+from assembly.magnitudes import EQUAL, WRITTEN
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from modal.data.datasets import described, provenance
 from modal.data.variables import IDENTIFIED
 from modal.eigen.modes import Modes
 from modal.types import Complex
-
-SIGNIFICANT = 1e-6  # of the largest singular value: smaller ones are noise
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ def matrix_pencil(time: ArrayLike, signals: ArrayLike, modes: int | None = None)
     windows = np.arange(N - L)[:, None] + np.arange(L + 1)[None, :]
     hankel = np.concatenate([Y[windows, c] for c in range(Y.shape[1])])
     _, sizes, Vt = la.svd(hankel, full_matrices=False)
-    order = int((sizes > SIGNIFICANT * sizes[0]).sum()) if modes is None else int(modes)
+    order = int((sizes > WRITTEN * sizes[0]).sum()) if modes is None else int(modes)
     if not 1 <= order <= min(L, len(sizes)):
         raise InputError(f"matrix pencil: {order} exponentials need more than {N} samples")
     V = Vt[:order].T

@@ -12,7 +12,7 @@ import xarray as xr
 from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
 from assembly.errors import ConvergenceError, InputError
 from assembly.linalg.factorization import Factorization
-from assembly.magnitudes import EQUAL
+from assembly.magnitudes import ALIKE, EQUAL
 from assembly.system.frozen import FrozenSystem
 from modal.checks.identification import modal_coordinates
 from modal.eigen.solve import solve
@@ -20,7 +20,6 @@ from modal.transient.transient import integrate
 from modal.types import Array, Complex
 
 PIECES = 8  # of a cycle 2π/|λ|, λ real: such a motion may leave the range within a cycle
-STEADY = 1e-3  # of the amplitude and of |λ|: what changes with time by less is steady
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class NonlinearStart:
             M, C, K = state.tangents()
             drift = abs(np.vdot(y, state.residual)) / abs(lam)
             shift = abs(np.vdot(y, lam * lam * (M @ x) + lam * (C @ x) + K @ x)) / abs(lam)
-            if max(drift / amplitude, shift) > STEADY:
+            if max(drift / amplitude, shift) > ALIKE:
                 raise InputError(
                     "crosscheck_amplitudes: the motion is not steady: equilibrium or mode of "
                     f"t = {self.t:.6g} s are others at {t:.6g} s"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from assembly.errors import AccuracyError, InputError
+from assembly.magnitudes import EQUAL
 from assembly.system.frozen import FrozenSystem
 from modal.critical.campbell_crossings import campbell_crossings
 from modal.critical.refinement import Critical, Freeze, refined
@@ -17,8 +18,6 @@ from modal.critical.synchronous import synchronous_speeds
 from modal.eigen.tolerances import GROUP
 from modal.tracking.whirl import Whirl, direction
 from modal.types import Array, Complex
-
-ACCURACY = 1e-9  # relative, of every speed
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +76,7 @@ class CriticalSpeeds:
     @property
     def certified(self) -> bool:
         """Whether every speed is known to 1e-9 and none is missing."""
-        return self.complete and bool(np.all(self.error_bound <= ACCURACY * self.speeds))
+        return self.complete and bool(np.all(self.error_bound <= EQUAL * self.speeds))
 
     def __str__(self) -> str:
         state = "none missing" if self.complete else "completeness not confirmed"
@@ -170,7 +169,7 @@ def critical_speeds(
     )
     found = sorted(found, key=lambda c: c.speed)
     for one in found:
-        if not one.error <= ACCURACY * one.speed:
+        if not one.error <= EQUAL * one.speed:
             raise AccuracyError(
                 f"critical speed {one.speed:.9g} rad/s is known to {one.error:.1e} rad/s only"
             )

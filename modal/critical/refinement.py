@@ -13,15 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
+from assembly.bodies.nonlinear import ITERATIONS
 from assembly.errors import ConvergenceError, FrozenMotionError
+from assembly.magnitudes import DIFFERENCE
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import EPS, GROUP, ZERO
 from modal.types import Complex
 
 Freeze = Callable[[float], FrozenSystem]
-
-STEPS = 30  # of Newton, and of the iteration for one eigenvalue
-STENCIL = 1e-4  # of the speed: distance of the differences for the matrices' slopes
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def refined(freeze: Freeze, speed: float, eigenvalue: complex, seed: int = 0) ->
     x, y = (rng.standard_normal(system.n) + 1j * rng.standard_normal(system.n) for _ in range(2))
     pair = _Pair(eigenvalue, x, y)
     last = np.inf
-    for _ in range(STEPS):
+    for _ in range(ITERATIONS):
         system = freeze(speed)
         pair, error = _converged(system, pair)
         slope = _slope(freeze, system, speed, pair)
@@ -89,7 +88,7 @@ def _converged(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:
     """
     lam, x, y = pair.eigenvalue, pair.right, pair.left
     best = np.inf
-    for _ in range(STEPS):
+    for _ in range(ITERATIONS):
         Q, dQ = _polynomial(system, lam)
         factor = spla.splu(_regular(Q))
         x, y = factor.solve(dQ @ x), factor.solve(dQ.conj().T @ y, trans="H")
@@ -112,7 +111,7 @@ def _regular(Q: sp.csc_matrix) -> sp.csc_matrix:
 def _slope(freeze: Freeze, system: FrozenSystem, speed: float, pair: _Pair) -> complex:
     """dλ/dΩ."""
     lam, x, y = pair.eigenvalue, pair.right, pair.left
-    h = STENCIL * speed
+    h = DIFFERENCE * speed
     (after, b), (before, a) = (_beside(freeze, system, speed, s * h) for s in (1.0, -1.0))
     change = _polynomial(after, lam)[0] - _polynomial(before, lam)[0]
     pairing = y.conj() @ (_polynomial(system, lam)[1] @ x)

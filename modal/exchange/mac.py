@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 
 from assembly.arguments import check_kind
 from assembly.errors import InputError
+from assembly.magnitudes import ALIKE
 from modal.data.datasets import described_array
 from modal.data.variables import ARRAYS
 from modal.eigen.modes import Modes
@@ -18,7 +19,6 @@ from modal.exchange.shape_set import ShapeSet
 from modal.types import Index
 
 Shapes = Modes | ShapeSet | NDArray[np.inexact[Any]]
-MATCHED = 1e-3  # of the size of the smaller set: distance of points that are the same
 
 
 def mac(first: Shapes, second: Shapes, *, distance: float | None = None) -> xr.DataArray:
@@ -96,7 +96,7 @@ def _vectors(
 def _nearest(few: ShapeSet, many: ShapeSet, distance: float | None) -> Index:
     """Numbers of the points of the larger set that are those of the smaller one."""
     size = float(np.linalg.norm(np.ptp(few.points, axis=0)))
-    allowed = MATCHED * size if distance is None else distance
+    allowed = ALIKE * size if distance is None else distance
     apart, nearest = cKDTree(many.points).query(few.points)
     worst = int(np.argmax(apart))
     if apart[worst] > allowed:

@@ -15,7 +15,7 @@ from modal.data.folder import storage_faults
 from modal.exchange.shape_set import ShapeSet
 
 DIRECTIONS = {"ux": 1, "uy": 2, "uz": 3, "rx": 4, "ry": 5, "rz": 6}
-SHAPE, FUNCTION, NODES = 55, 58, 15
+SHAPE, NODES = 55, 15
 DISPLACEMENT = 8  # specific data type
 COMPLEX_MODES, COMPLEX_DATA = 3, 5
 

@@ -14,12 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from assembly.arguments import as_numbers
 from assembly.errors import InputError
+from assembly.magnitudes import EQUAL
 from modal.data.folder import storage_faults
 from modal.eigen.modes import Modes
 from modal.exchange.shape_set import ShapeSet, shape_set
 from modal.types import Array
-
-REAL = 1e-9  # of the largest displacement: an imaginary part below it is round-off
 
 
 def write_shapes(
@@ -70,7 +69,7 @@ def write_shapes(
     data: dict[str, Array] = {}
     for j, shape in enumerate(shapes.displacements, start=1):
         data[f"mode {j} real"] = np.ascontiguousarray(shape.real, dtype=float)
-        if np.abs(shape.imag).max() > REAL * np.abs(shape).max():
+        if np.abs(shape.imag).max() > EQUAL * np.abs(shape).max():
             data[f"mode {j} imag"] = np.ascontiguousarray(shape.imag)
     return _write(target, shapes, shapes.points, data)
 

@@ -11,15 +11,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from assembly.errors import FrozenMotionError, InputError
+from assembly.magnitudes import ALIKE
+from modal.eigen.tolerances import GROUP
 from modal.explorer.placed_bodies import Geometry, PlacedBody, Point
 from modal.explorer.skins import Skin, skin_of
 from modal.types import Array, Complex, Index
-
-SAME = 1e-3  # relative distance of eigenvalues up to which a mode solved is the one followed
-# Relative distance that rigid modes may have, of the largest |λ| of the point; and least overlap
-# with the last shape, of the norms, that gives a phase.
-ROUND_OFF = 1e-6
-
 
 ModesAt = Callable[[Point], tuple[Complex, Complex]]
 
@@ -107,7 +103,7 @@ def matched(state: State, followed: Complex, last: State | None, reach: float) -
     eigenvalues_here = state.eigenvalues
     same = np.abs(eigenvalues_here[None] - followed[:, None])
     mirrored = np.abs(eigenvalues_here.conj()[None] - followed[:, None])
-    limit = SAME * np.abs(followed) + ROUND_OFF * float(np.abs(eigenvalues_here).max(initial=0.0))
+    limit = ALIKE * np.abs(followed) + GROUP * float(np.abs(eigenvalues_here).max(initial=0.0))
     share = np.minimum(same, mirrored) / limit[:, None]
     share = np.where(share <= 1.0, share, 1.0 + share.size)  # NaN too: not the same mode
     rows, columns = linear_sum_assignment(share)
@@ -131,7 +127,7 @@ def in_phase(shape: Complex, last: Complex | None, reach: float) -> Complex:
     weights = np.repeat([1.0, reach], 3)
     weighted = shape * weights
     overlap = 0j if last is None else complex(np.vdot(last * weights, weighted))
-    if abs(overlap) <= ROUND_OFF * np.linalg.norm(weighted):
+    if abs(overlap) <= GROUP * np.linalg.norm(weighted):
         square = complex(np.sum(weighted**2))
         overlap = np.sqrt(square) if square else 1.0 + 0j
     turned = shape * (abs(overlap) / overlap)

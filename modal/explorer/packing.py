@@ -14,20 +14,21 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 from xarray import DataArray, Dataset
 
+from assembly.magnitudes import ALIKE
 from modal.data.growth import growing
 from modal.data.units import units_of
 from modal.explorer.mode_states import State, evenly
 from modal.explorer.skins import Skin
 from modal.explorer.views import ExplorerView, axis_words
-from modal.maps.classes import NAMES, NOT_COMPUTED, classes
+from modal.maps.classes import NAMES, classes
 from modal.plot.axes import styles
 from modal.plot.colours import DASHES, DIVERGENCE, FLUTTER, STABLE, plain
 from modal.plot.track_curves import label_of, rigid_modes
 from modal.proofs.codes import PROOFS
+from modal.proofs.judge import NOT_COMPUTED
 
 LIMIT = 4_500_000  # bytes of the shapes of all views of a page, before compression
 STEPS = int(np.iinfo(np.int16).max)  # the largest component of a shape
-REAL = 1e-3  # of the largest displacement: an imaginary part below it is not drawn
 QUANTITIES = {  # of tracks: symlog where damping of high modes is orders above the rest
     "frequency": ("frequency", "linear"),
     "growth_rate": ("growth rate Re λ", "symlog"),
@@ -55,7 +56,7 @@ def _thinned(view: ExplorerView, share: float) -> ExplorerView:
 
 def _bytes(state: State) -> int:
     used = 6 if np.any(state.fields[:, :, 3:]) else 3
-    kinds = 2 if np.abs(state.fields.imag).max(initial=0.0) > REAL else 1
+    kinds = 2 if np.abs(state.fields.imag).max(initial=0.0) > ALIKE else 1
     return 2 * used * kinds * int(np.prod(state.fields.shape[:2]))
 
 
@@ -153,7 +154,7 @@ def _shape(eigenvalue: complex, field: NDArray[np.complex128], rotates: bool) ->
     """Displacements, then rotations: node by node, x, y, z; real parts and imaginary parts."""
     used = [field[:, :3], field[:, 3:]] if rotates else [field[:, :3]]
     scale = [float(max(np.abs(p.real).max(), np.abs(p.imag).max())) or 1.0 for p in used]
-    is_real = all(np.abs(p.imag).max() <= REAL * np.abs(p).max() for p in used)
+    is_real = all(np.abs(p.imag).max() <= ALIKE * np.abs(p).max() for p in used)
     parts = [
         np.round(STEPS * part / s)
         for p, s in zip(used, scale, strict=True)

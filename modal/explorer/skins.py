@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from assembly.bodies.body import Body
+from assembly.magnitudes import ALIKE
 from modal.exchange.outer_faces import outer_faces
 from modal.explorer.coarsening import coarsened
 from modal.types import Array, Index
 
 THINNEST = 0.002  # of the size of the machine: half side of the thinnest beam that is drawn
 MARK = 0.025  # of the size of the machine: half side of the cube that stands for a node
-ROUND = 1e-3  # relative difference of the sides below which a section is drawn round
 CORNERS = 10  # of a round section
 RIM = 28  # corners of a disc
 DISC_WIDTH = 0.08  # of its radius: half the thickness of a disc as it is drawn
@@ -140,7 +140,7 @@ def _outline(span: Array, half: Array, thinnest: float) -> Array:
     y, z = half * np.maximum(1.0, thinnest / sides)[:, None]
     if np.dot(np.cross(y, z), span) < 0.0:
         z = -z
-    if abs(sides[0] - sides[1]) <= ROUND * sides[0]:
+    if abs(sides[0] - sides[1]) <= ALIKE * sides[0]:
         # The circle with the square's moment of area per area: r²/4 = (2h)²/12.
         return _circle(2.0 / np.sqrt(3.0) * y, 2.0 / np.sqrt(3.0) * z, CORNERS)
     return np.stack([-y - z, y - z, y + z, -y + z])

@@ -11,6 +11,7 @@ from xarray import Dataset
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
+from modal.eigen.tolerances import HALF
 from modal.explorer.mode_states import (
     ModesAt,
     ShapeSource,
@@ -20,8 +21,9 @@ from modal.explorer.mode_states import (
     matched,
 )
 from modal.explorer.placed_bodies import Geometry, Point, placed_bodies
-from modal.maps.classes import NOT_COMPUTED, classes
+from modal.maps.classes import classes
 from modal.plot.colours import plain
+from modal.proofs.judge import NOT_COMPUTED
 from modal.reduction.link_space import LinkPoints, linked
 from modal.reduction.motion import link_motion
 from modal.tracking.tracks import default_guard
@@ -29,7 +31,6 @@ from modal.types import Array, Complex
 
 TRACK_STATES, MAP_STATES = 61, 100
 FEWEST, FEWER_FROM = 5, 3000  # points; degrees of freedom from which there are fewer
-ACCURACY = 1e-8  # relative, of the eigenvalues from bases of links; that of modal.track
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ def _link_modes(first: FrozenSystem, times: Array, count: int) -> ModesAt | None
     if machine is None:
         return None
     span = float(times.min()), float(times.max())
-    motion = link_motion(machine, span, count, ACCURACY)
+    motion = link_motion(machine, span, count, HALF)
     if motion is None:
         return None
 

@@ -29,7 +29,7 @@ from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.error_bounds import unbounded
 from modal.reduction.full_order import spot_check
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
-from modal.reduction.space import CertifiedModes, Space, spread
+from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.types import Array, Index, Mask
 
 # Certified modes, what proves that no other is unstable (modal/proofs/codes.py), which of them
@@ -37,7 +37,6 @@ from modal.types import Array, Index, Mask
 Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask]
 
 VALIDATION = 60  # seeded random points that complete the training
-SOME = 12  # points of a tile on which a private basis is first trained
 
 
 class Method(Protocol):
@@ -201,7 +200,7 @@ class SpaceMethod:
     def _private(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """A space that is trained on these points only: on some, then on those that fail."""
         private = self.space.branch(max(float(needed.min()), SHARPEST))
-        private.train(at.take(left[spread(len(left), SOME)]))
+        private.train(at.take(left[spread(len(left), SAMPLE)]))
         failing = private.accepted(private.solve(at.take(left))).max(axis=1) > 1.0
         if failing.any():
             private.train(at.take(left[failing]))

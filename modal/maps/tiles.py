@@ -31,7 +31,6 @@ from modal.maps.methods import Method
 from modal.maps.store import MapStore, Slices
 
 Columns = Mapping[str, NDArray[Any]]
-TILE, REPORT = 1, 2  # tags of messages
 
 
 def computed(
@@ -170,14 +169,14 @@ class _Distribution:
                 self._take_report()
         outcome = None if self.fault is None else portable(self.fault)
         for rank in self.held:
-            self.comm.send(outcome, dest=rank, tag=TILE)
+            self.comm.send(outcome, dest=rank)
         if self.fault is not None:
             raise self.fault
 
     def _loop(self) -> None:
         self._hand_out()
         while self.waiting or any(self.held.values()):
-            while self.comm.Iprobe(tag=REPORT):
+            while self.comm.Iprobe():
                 self._take_report()
             if self.fault is not None:
                 raise self.fault
@@ -185,7 +184,7 @@ class _Distribution:
                 tile = self.waiting.popleft()
                 self.accept(tile, self.compute(tile))
             elif any(self.held.values()):
-                wait(lambda: bool(self.comm.Iprobe(tag=REPORT)))
+                wait(lambda: bool(self.comm.Iprobe()))
 
     def _hand_out(self) -> None:
         """One tile for every rank, and one in reserve while there are more than ranks."""
@@ -194,15 +193,13 @@ class _Distribution:
                 enough = depth == 1 or len(self.waiting) > self.comm.size
                 if count < depth and self.waiting and enough:
                     with signals_blocked():
-                        self.comm.send(self.waiting.popleft(), dest=rank, tag=TILE)
+                        self.comm.send(self.waiting.popleft(), dest=rank)
                         self.held[rank] += 1
 
     def _take_report(self) -> None:
-        from mpi4py import MPI
-
-        wait(lambda: bool(self.comm.Iprobe(tag=REPORT)))
+        wait(lambda: bool(self.comm.Iprobe()))
         with signals_blocked():
-            rank, tile, columns, fault = self.comm.recv(source=MPI.ANY_SOURCE, tag=REPORT)
+            rank, tile, columns, fault = self.comm.recv()
             self.held[rank] -= 1
         if fault is None:
             self.accept(tile, columns)
@@ -215,7 +212,7 @@ def _take_part(comm: Any, compute: Callable[[Slices], Columns | None]) -> None:
     """The side of the other ranks."""
     own: Exception | None = None
     while True:
-        tile = receive(comm, source=0, tag=TILE)
+        tile = receive(comm, source=0)
         if not isinstance(tile, tuple):
             break
         columns = None
@@ -225,6 +222,6 @@ def _take_part(comm: Any, compute: Callable[[Slices], Columns | None]) -> None:
             except Exception as fault:
                 own = fault
         sent = None if own is None else portable(own)
-        comm.send((comm.rank, tile, columns, sent), dest=0, tag=REPORT)
+        comm.send((comm.rank, tile, columns, sent), dest=0)
     if tile is not None:
         raise own or tile

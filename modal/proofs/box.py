@@ -29,14 +29,13 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.combination import Kronecker
+from assembly.magnitudes import EQUAL
 from modal.eigen.mirror_parts import parts_of
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.tolerances import ZERO
 from modal.proofs.ratios import is_semidefinite, skew_ratio
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.types import Array, Index, Mask
-
-KNOWN = 1e-9  # of a coefficient: what the groups may leave
 
 
 @dataclass(frozen=True)
@@ -305,7 +304,7 @@ def spanned(table: Array, of_groups: list[Group], columns: Mask | None = None) -
         assigned[acts] = True
     chosen = np.ones(table.shape[1], dtype=bool) if columns is None else columns
     size = np.abs(table).max(axis=0, initial=0.0) + np.abs(combined).max(axis=0, initial=0.0)
-    return np.asarray(np.all((np.abs(table - combined) <= KNOWN * size)[:, chosen], axis=1))
+    return np.asarray(np.all((np.abs(table - combined) <= EQUAL * size)[:, chosen], axis=1))
 
 
 def box_of(quadratic: Quadratic) -> Box:

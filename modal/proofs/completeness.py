@@ -41,7 +41,6 @@ from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Complex, Mask
 
-STEPS = 24  # of Lanczos for the bounds on the complement
 HARMLESS = 0.02  # share of θ that a bound may have before it is taken as it is
 
 
@@ -121,7 +120,7 @@ class Completeness:
         enough = [HARMLESS / factor if factor > 0.0 else np.inf for factor in factors]
         ends = lanczos(
             reference.solve, partial(image, reference), products, scale, semidefinite=positive,
-            without=(X, KX), steps=STEPS, enough=enough,
+            without=(X, KX), enough=enough,
         )  # fmt: skip
         coupling = [0.0]
         for A in matrices:

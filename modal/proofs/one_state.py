@@ -20,13 +20,13 @@ import scipy.sparse as sp
 
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import Quadratic
+from modal.eigen.tolerances import HALF
 from modal.proofs.box import Box
 from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import is_definite, largest_ratio
 from modal.reduction.affine import AffineFamily
 from modal.types import Array, Complex
 
-TOLERANCE = 1e-7  # of the eigenvalues, relative
 SHARPEST = 1e-10  # tolerance where a growth rate is hidden by its error bound
 FRACTIONS = (0.5, 0.25, 0.75, 0.1, 0.9)  # of the largest possible α that are tried
 
@@ -49,7 +49,7 @@ def examine(system: FrozenSystem, k: int, most: float = np.inf) -> Examined | No
     reaches the tolerance."""
     family = AffineFamily(lambda point: system, {})
     at = family.coefficients([{}])
-    space = ProvingSpace(family, at, k, TOLERANCE)
+    space = ProvingSpace(family, at, k, HALF)
     try:
         if space.worst(space.train(at, most=most)) > 1.0:
             return None

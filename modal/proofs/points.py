@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assembly.magnitudes import EQUAL
 from modal.eigen.tolerances import SURE
-from modal.proofs.box import KNOWN, FamilyBox, PointBoxes
+from modal.proofs.box import FamilyBox, PointBoxes
 from modal.proofs.codes import COUNT, ENERGY, MODES
 from modal.proofs.completeness import ComplementForms, Completeness
 from modal.reduction.affine import AffineFamily, Coefficients
@@ -24,7 +25,6 @@ from modal.types import Array, Index, Mask
 
 PREFIX = "proof_"  # of the names under which the bounds are stored
 REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
-AXIS_MARGIN = 8.0  # times the error bounds of modes on the axis: the count is of faster growth
 
 
 class Prover:
@@ -188,10 +188,10 @@ class Prover:
         rounded = round_off(modes, pairing, instants.product_sizes(modes)) * modes.condition
         noise = SURE * rounded[:, :known]
         hidden = near & (np.abs(first.real) > noise)
-        floor = AXIS_MARGIN * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
+        floor = SURE * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
         beyond = modes.eigenvalues[:, known:]
         grows = (beyond.real > -rounded[:, known:]) & ~prescribed[:, known:]
-        others = grows & (np.abs(beyond.imag) <= W * (1.0 + KNOWN))
+        others = grows & (np.abs(beyond.imag) <= W * (1.0 + EQUAL))
         complete = completeness.complete(
             forms,
             instants.body,

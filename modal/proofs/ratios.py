@@ -20,14 +20,12 @@ import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
-from modal.eigen.tolerances import EPS, ROUND_OFF, ZERO
-from modal.types import Array, Mask
+from modal.eigen.tolerances import EPS, ROUND_OFF, SMALL, ZERO
+from modal.types import Array
 
 Product = Callable[[Array], Array]
 
-DENSE = 600  # size up to which LAPACK is used
-STEPS = 40
-STARTS, STARTED_STEPS = 4, 16  # where a block solve costs little more than a single one
+STEPS = 40  # of Lanczos: a skew ratio is then within 20 %
 FAILURE = 1e-6  # probability that a bound is too small
 INVARIANT = 1e-10  # of a vector's size: what leaves an invariant space, or reaches a null space
 LARGEST_MISS = 0.9  # ε beyond which more steps are needed: the bound is then ten times as wide
@@ -46,14 +44,11 @@ def skew_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
         return np.inf
     if len(rows) < A.shape[0]:
         A, B = (sp.csr_matrix(matrix[rows][:, rows]) for matrix in (A, B))
-    if len(rows) <= DENSE:
+    if len(rows) <= SMALL:
         return _dense_skew_ratio(B.toarray(), A.toarray())
     with Factorization(A, "spd") as factor:
         scale = np.sqrt(A.diagonal())
-        return lanczos(
-            factor.solve, A.__matmul__, [lambda x: B @ x], scale,
-            skew=True, starts=STARTS, steps=STARTED_STEPS,
-        )[0][1]  # fmt: skip
+        return lanczos(factor.solve, A.__matmul__, [lambda x: B @ x], scale, skew=True)[0][1]
 
 
 def _dense_skew_ratio(B: Array, A: Array) -> float:
@@ -77,7 +72,7 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
 def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
     """An upper bound of max xᵀBx / xᵀAx; B positive semidefinite, A positive definite."""
     n = A.shape[0]
-    if n <= DENSE:
+    if n <= SMALL:
         last = [n - 1, n - 1]
         return float(la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=last)[0])
     with Factorization(A, "spd") as factor:
@@ -118,7 +113,7 @@ def unit_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def _has_cholesky(A: sp.csr_matrix) -> bool:
-    if A.shape[0] <= DENSE:
+    if A.shape[0] <= SMALL:
         return bool(la.lapack.dpotrf(A.toarray())[1] == 0)
     try:
         Factorization(A, "spd").destroy()
@@ -137,7 +132,6 @@ def lanczos(
     semidefinite: Sequence[bool] = (),
     without: tuple[Array, Array] | None = None,
     steps: int = STEPS,
-    starts: int = 1,
     enough: Sequence[float] = (),
 ) -> list[tuple[float, float]]:
     """Bounds (low, high) of xᴴBx / xᴴAx for several B, widened by what Lanczos can have missed.
@@ -163,23 +157,18 @@ def lanczos(
         X with XᵀAX = I, and AX: x is restricted to XᵀAx = 0.
     steps : int
         Steps of the iteration.
-    starts : int
-        Independent random starts of every B. All of them must miss before a bound is too small.
     enough : sequence of float
         Modulus of each B's bounds below which its iteration ends. Empty: zero.
     """
-    n, products = len(scale), [product for product in products for _ in range(starts)]
-    count = len(products)
-    positive = [flag for flag in semidefinite for _ in range(starts)] or [False] * count
-    limits = [limit for limit in enough for _ in range(starts)] or [0.0] * count
+    n, count = len(scale), len(products)
+    positive, limits = semidefinite or [False] * count, enough or [0.0] * count
     excluded = (np.zeros((n, 0)), np.zeros((n, 0))) if without is None else without
     steps = min(steps, n - excluded[0].shape[1])
     if steps < 1:
-        return [(0.0, 0.0)] * (count // starts)
+        return [(0.0, 0.0)] * count
     X, AX = ([np.zeros((n, steps), order="F") for _ in products] for _ in range(2))
     ritz = np.zeros((count, steps, steps))
     bounds = [(0.0, 0.0)] * count
-    exact = np.zeros(count, dtype=bool)
     image = scale[:, None] * np.random.default_rng(41).standard_normal((n, count))
     done = np.zeros(count, dtype=int)
     for k in range(steps):
@@ -193,34 +182,28 @@ def lanczos(
                     x = x - vectors @ (images.T @ x)
             Ax = energy(x[:, None])[:, 0]
             remainder = float(x @ Ax)
-            exact[i] = not remainder > (INVARIANT * INVARIANT) * size
-            if not exact[i]:
+            exact = not remainder > (INVARIANT * INVARIANT) * size
+            if not exact:
                 X[i][:, k], AX[i][:, k] = x / np.sqrt(remainder), Ax / np.sqrt(remainder)
                 image[:, i] = products[i](X[i][:, k : k + 1])[:, 0]
                 ritz[i, : k + 1, k] = X[i][:, : k + 1].T @ image[:, i]
                 ritz[i, k, :k] = (-1.0 if skew else 1.0) * ritz[i, :k, k]
                 done[i] = k + 1
             T = ritz[i, : done[i], : done[i]]
-            missed = 0.0 if exact[i] else _missed(done[i], n, skew, starts)
-            residual = INVARIANT * np.sqrt(size) if exact[i] and k else 0.0
+            missed = 0.0 if exact else _missed(done[i], n, skew)
+            residual = INVARIANT * np.sqrt(size) if exact and k else 0.0
             bounds[i] = _widened(T, skew, positive[i], missed, residual)
             # Of unknown sign the width counts, which misses twice as much.
             sure = LARGEST_MISS if skew or positive[i] else 0.5 * LARGEST_MISS
             if missed < sure and max(np.abs(bounds[i])) <= limits[i]:
                 done[i] = -1
-    return [_joined(bounds[i : i + starts], exact[i : i + starts]) for i in range(0, count, starts)]
+    return bounds
 
 
-def _joined(bounds: list[tuple[float, float]], exact: Mask) -> tuple[float, float]:
-    """The bounds of one B from those of its starts; an invariant space decides alone."""
-    chosen = [pair for pair, one in zip(bounds, exact, strict=True) if one] or bounds
-    return min(low for low, _ in chosen), max(high for _, high in chosen)
-
-
-def _missed(k: int, n: int, skew: bool, starts: int) -> float:
-    """The relative ε by which k steps from so many starts can fall short."""
+def _missed(k: int, n: int, skew: bool) -> float:
+    """The relative ε by which k steps can fall short."""
     k = k // 2 if skew else k  # a step of the squared operator takes two
-    ratio = np.log(1.648 * np.sqrt(n) / FAILURE ** (1.0 / starts)) / (2 * max(k, 1) - 1)
+    ratio = np.log(1.648 * np.sqrt(n) / FAILURE) / (2 * max(k, 1) - 1)
     return float(min(ratio**2, LARGEST_MISS))
 
 

@@ -3,10 +3,10 @@
 A matrix A is represented by yᵀ(SAS)x for seeded random vectors x, y of entries ±1. The diagonal S
 scales the mass, damping and stiffness of the first point to entries of order one, so that a soft
 spring on a stiff solid counts. A fingerprint has rows (value, size). Two fingerprints agree where
-every pair of values differs by at most TOLERANCE × size. This allows for the round-off of other
+every pair of values differs by at most EQUAL × size. This allows for the round-off of other
 machines and BLAS libraries.
 
-Two models whose fingerprints of a matrix agree differ in it by less than about TOLERANCE of its
+Two models whose fingerprints of a matrix agree differ in it by less than about EQUAL of its
 scaled Frobenius norm, except by a coincidence of random numbers.
 """
 
@@ -19,24 +19,24 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from assembly.magnitudes import EQUAL
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
+from modal.eigen.tolerances import WEAK
 from modal.reduction.affine import ROLES, AffineFamily, Coefficients, Point
 from modal.types import Array
 
 Slices = tuple[slice, ...]
 
-TOLERANCE = 1e-9
-FLOOR = 1e-3  # share of its group's size that a quantity's size is at least: round-off is no change
 TIMES = 8  # values at which a model that is solved value by value, or a motion, is sampled
 ROWS = 2 + 2 * len(PARTS)  # of the fingerprint of one system
 GROUPS = {"M": 0} | dict.fromkeys(DAMPING_PARTS, 1) | dict.fromkeys(STIFFNESS_PARTS, 2)
 
 
 def agree(one: Array, other: Array) -> bool:
-    """Whether two fingerprints are of the same matrices, to TOLERANCE."""
+    """Whether two fingerprints are of the same matrices, to EQUAL."""
     if one.shape != other.shape:
         return False
-    allowed = TOLERANCE * np.maximum(one[..., 1], other[..., 1])
+    allowed = EQUAL * np.maximum(one[..., 1], other[..., 1])
     return bool(np.all(np.abs(one[..., 0] - other[..., 0]) <= allowed))
 
 
@@ -90,7 +90,7 @@ class Probe:
         total = np.zeros(3)
         np.maximum.at(total, [GROUPS[name] for name in PARTS], rows[:, 0, 1])
         total[1] = max(total[1], float(np.sqrt(total[0] * total[2])))
-        rows[:, :, 1] += FLOOR * total[[GROUPS[name] for name in PARTS]][:, None]
+        rows[:, :, 1] += WEAK * total[[GROUPS[name] for name in PARTS]][:, None]
         head = np.array([[self.n, 1.0]])
         return np.vstack([head, self.rigid(system.rigid), rows.reshape(-1, 2)])
 
@@ -137,7 +137,7 @@ class FamilyPrints:
         return np.vstack([self._known(tables[:, :, : self.known]), summed(others)])
 
     def _known(self, tables: Array) -> Array:
-        size = np.abs(tables) + FLOOR * self.largest
+        size = np.abs(tables) + WEAK * self.largest
         return summed(np.stack([tables, size], axis=-1).reshape(len(tables), -1, 2))
 
 

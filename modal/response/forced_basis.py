@@ -39,7 +39,7 @@ from modal.reduction.affine import AffineFamily
 from modal.reduction.basis import mass_bounds
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reference_operator import ReferenceOperator
-from modal.reduction.space import WIDEST
+from modal.reduction.space import SAMPLE, WIDEST
 from modal.response.direct import singular
 from modal.types import Array, Complex, Index, Mask
 
@@ -47,7 +47,6 @@ MARGIN = 1.5  # ω_c over the largest frequency, in the first basis
 FEWEST = 12  # modes of the first basis
 SHIFT = 0.1  # √σ over the largest frequency, at least, where a shift is needed
 NOISE = 10.0  # round-off of a solve over what one step of refinement shows
-COARSE = 32  # frequencies on which the basis grows before all are solved
 TRIAL = 0.2  # of the time of all direct solves: what a basis may take whose end is not in sight
 
 
@@ -251,7 +250,7 @@ def respond_on_basis(
         # Of the error by each static response: that of conjugate gradients with θ ≤ 1/MARGIN².
         root = np.sqrt(1.0 - MARGIN**-2)
         basis.begin(max(1, int(np.log(accuracy) / np.log((1.0 - root) / (1.0 + root)))))
-        some = np.unique(np.linspace(0, len(w) - 1, COARSE).astype(int))
+        some = np.unique(np.linspace(0, len(w) - 1, SAMPLE).astype(int))
         blocks = int(np.ceil(len(w) * basis.basis.size**2 / ENTRIES * 2))
         for block in (some, *np.array_split(np.arange(len(w)), blocks)):
             group, before = block[~out.finished[block]], np.inf

@@ -16,6 +16,7 @@ import click
 from assembly.boundary import out_of_memory
 from assembly.errors import FrozenMotionError, InputError, StorageError
 from assembly.materials.plausibility import PlausibilityWarning
+from assembly.parallel.ranks import EXIT_FAILED
 from studies.cli.completion import FILE, FOLDER, KIND, PARAMETER, SETTING, STUDY
 from studies.cli.over_ranks import (
     GROUP,
@@ -32,7 +33,7 @@ from studies.cli.questions import STRICT
 if TYPE_CHECKING:
     from assembly.linalg.solver import Method
 
-EXIT_INPUT, EXIT_FAILED = 2, 3
+EXIT_INPUT = click.UsageError.exit_code
 AXIS = "NAME=START:STOP:COUNT"
 
 

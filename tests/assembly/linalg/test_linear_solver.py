@@ -181,7 +181,7 @@ def test_conjugate_gradients_refuse_what_they_cannot_solve(
     with pytest.raises((SingularSystemError, ConvergenceError)):
         solver.solve(np.ones(n), False)
     solver.destroy()
-    monkeypatch.setattr(multigrid, "LONGEST", 2)
+    monkeypatch.setattr(multigrid, "MOST_STEPS", 2)
     solver = multigrid.MultigridSolver((stiffness, motions.fields), n, 3)
     with pytest.raises(ConvergenceError, match="2 iterations"):
         solver.solve(np.ones(n), False)

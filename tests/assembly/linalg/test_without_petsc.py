@@ -59,7 +59,7 @@ def test_negative_eigenvalues_are_counted(side: int) -> None:
 
 
 def test_above_its_reach_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(factorization, "REACH", 100)
+    monkeypatch.setattr(factorization, "LARGE", 100)
     with no_petsc(), pytest.raises(InputError, match=r"of 216 .* petsc4py is missing: conda insta"):
         Factorization(laplacian(6), "spd", small=0)
     Factorization(laplacian(6), "spd", small=0).destroy()  # with PETSc there is no such limit
