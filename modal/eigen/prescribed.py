@@ -178,10 +178,10 @@ class RigidImages:
     def outer(self) -> Array:
         """What A and Aᵀ make of R beyond M R, (J, 2, ·, m), in an orthonormal basis of it all."""
         m = self.fields.shape[1]
-        wide: Array = np.zeros((0, m))
+        wide: Array = np.zeros((0, m))  # nothing beyond M R
         if self._columns:
             wide = la.qr(np.hstack(self._columns), mode="economic")[1]
-        by_operator = wide.reshape(len(wide), -1, m)[:, self._places]
+        by_operator = wide.reshape(len(wide), max(len(self._columns), 1), m)[:, self._places]
         return np.asarray(self._signs[..., None, None] * by_operator.transpose(1, 2, 0, 3))
 
     def prescribed(
