@@ -30,6 +30,7 @@ from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.periodic.tolerances import (
     ACCURACY,
     APART,
+    FASTER,
     FEWEST,
     GAIN,
     MOST_INSTANTS,
@@ -289,7 +290,8 @@ class _Decoupling:
         count = len(self.X)
 
         largest = np.linalg.norm(waves.many(self.period * np.arange(count) / count), 2, axis=(1, 2))
-        parts = int(np.ceil(largest.max() * self.period / (count * RESOLUTION)))
+        fastest = FASTER * largest.max()  # these steps are not refined
+        parts = int(np.ceil(fastest * self.period / (count * RESOLUTION)))
 
         def maps() -> Iterator[Map]:
             h = self.period / (count * parts)

@@ -63,6 +63,7 @@ class Newton:
         self.factor: Factor | None = None
         self._near: Any = None
         self._arguments: tuple[Any, ...] = ()  # of the last state: t, q, v, a and its guess
+        self.exact = False  # whether a matrix has M and C of the displaced bodies: far dearer
         self._made_for = 0.0  # step of the matrix
         self._made_at: tuple[Any, ...] = ()  # and its state
         self._ended: tuple[Array, Array, Any] | None = None
@@ -118,10 +119,11 @@ class Newton:
 
         correction: of x, with its size in units of what may be left. A correction θ times the one
         before leaves θ/(1 − θ) of its size. The matrix is formed again where the corrections at
-        this rate take longer than a new one.
+        this rate take longer than a new one, at last an exact one.
         """
         last = 0.0
-        for _ in range(self.ITERATIONS):
+        for iteration in range(self.ITERATIONS):
+            self.exact = 3 * iteration > self.ITERATIONS
             change, size = correction(x)
             if not np.isfinite(size):
                 break
@@ -144,7 +146,8 @@ class Newton:
         """The factors of the matrix of Newton's method, of the last state, for steps of length
         h."""
         self.factor = factorized(self.matrix(at, h))
-        self._made_for, self._made_at = h, self._arguments
+        *arguments, guess = self._arguments
+        self._made_for, self._made_at = h, (*arguments, self.exact, guess)
         return self.factor
 
     def memory(self) -> dict[str, Array]:
@@ -152,10 +155,10 @@ class Newton:
         out = _guess("near", self._near)
         out |= _guess("ended", self._ended[2] if self._ended else None)
         if self.factor is not None:
-            *at, guess = self._made_at
+            *at, exact, guess = self._made_at
             out |= _guess("guess", guess) | {
                 name: np.asarray(value)
-                for name, value in zip("htqva", (self._made_for, *at), strict=True)
+                for name, value in zip("htqvae", (self._made_for, *at, exact), strict=True)
             }
         return out
 
@@ -164,6 +167,7 @@ class Newton:
         if "h" in memory:
             self._near = _Near.of(memory, "guess")
             at = self.state(float(memory["t"]), memory["q"], memory["v"], memory["a"])
+            self.exact = bool(memory["e"])
             self.factorize(at, float(memory["h"]))
         self._near, ended = _Near.of(memory, "near"), _Near.of(memory, "ended")
         if ended:

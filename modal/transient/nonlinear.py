@@ -82,7 +82,7 @@ class NonlinearAlpha(Newton, AlphaParameters):
 
     def matrix(self, at: Any, h: float) -> sp.csr_matrix:
         """That of Newton's method for the accelerations A₁."""
-        M, C, K = at.tangents()
+        M, C, K = at.tangents(self.exact)
         inertia = (1.0 - self.alpha_m) / (1.0 - self.alpha_f)
         return inertia * M + self.gamma * h * C + self.beta * h * h * K
 
