@@ -84,21 +84,15 @@ def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
 
 def is_semidefinite(A: sp.csr_matrix) -> bool:
     """Whether a symmetric A is positive semidefinite to round-off of its own rows."""
-    if A.nnz == 0:
-        return True
     rows = np.flatnonzero(np.diff(A.indptr) > 0)
-    if np.any(A.diagonal()[rows] <= 0.0):
-        return False
-    scaled = unit_diagonal(sp.csr_matrix(A[rows][:, rows]))
-    return _has_cholesky(sp.csr_matrix(scaled + _margin(len(rows)) * sp.identity(len(rows))))
+    if len(rows) < A.shape[0]:
+        A = sp.csr_matrix(A[rows][:, rows])
+    return not len(rows) or _has_cholesky(A, _margin(len(rows)))
 
 
 def is_definite(A: sp.csr_matrix) -> bool:
     """Whether a symmetric A is positive definite beyond round-off: one Cholesky factorization."""
-    n = A.shape[0]
-    if not np.all(A.diagonal() > 0.0):
-        return False
-    return _has_cholesky(sp.csr_matrix(unit_diagonal(A) - _margin(n) * sp.identity(n)))
+    return _has_cholesky(A, -_margin(A.shape[0]))
 
 
 def _margin(n: int) -> float:
@@ -112,11 +106,17 @@ def unit_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
     return sp.csr_matrix(scale @ A @ scale)
 
 
-def _has_cholesky(A: sp.csr_matrix) -> bool:
-    if A.shape[0] <= SMALL:
-        return bool(la.lapack.dpotrf(A.toarray())[1] == 0)
+def _has_cholesky(A: sp.csr_matrix, shift: float) -> bool:
+    """Whether A, scaled to a unit diagonal, and so much more of the identity is definite."""
+    diagonal, n = A.diagonal(), A.shape[0]
+    if not np.all(diagonal > 0.0):
+        return False
+    if n <= SMALL:
+        scale = 1.0 / np.sqrt(diagonal)
+        full = A.toarray() * np.outer(scale, scale) + shift * np.eye(n)
+        return bool(la.lapack.dpotrf(full)[1] == 0)
     try:
-        Factorization(A, "spd").destroy()
+        Factorization(sp.csr_matrix(unit_diagonal(A) + shift * sp.identity(n)), "spd").destroy()
     except SingularSystemError:
         return False
     return True
