@@ -10,7 +10,7 @@ import scipy.linalg as la
 import scipy.sparse.linalg as spla
 
 import assembly
-from assembly import FrozenSystem, InputError
+from assembly import FrozenSystem, InputError, gallery
 from assembly.errors import ConvergenceError
 from modal import solve
 from modal.eigen.inverse_iteration import iterated, refined
@@ -233,3 +233,29 @@ def test_matrices_of_any_size_of_numbers(n: int, backend: str) -> None:
     np.testing.assert_allclose(modes.eigenvalues, plain.eigenvalues, rtol=1e-9)
     with pytest.raises(InputError, match="M"):
         solve(FrozenSystem(M=np.zeros((n, n)), K=np.eye(n)), k=2, backend=backend)
+
+
+def test_one_eigenvalue_far_below_the_others_takes_no_digits_from_them() -> None:
+    """A free sheet that spins up, held by one damper outside: λ = 2e-5 and 4e4 rad/s in one search.
+    In 1/λ the others would lose eight digits, and the block method would not converge."""
+    corner = (-0.963, -0.0655)
+    body = gallery.sheet(49, 4, "q8", size=(1.926, 0.131), origin=corner, clamped=None)
+    node = int(np.argmin(body.dofs.coordinates[:, :2].sum(axis=1)))
+    held = assembly.attach_damper(body, node, 3e4)
+    system = held.freeze(omega=(0, 0, 0), epsilon=(0, 0, 1.2e3))
+    modes = solve(system, k=20)
+    assert modes.method == "block Rayleigh–Ritz"
+    assert np.abs(modes.eigenvalues).min() < 1e-8 * np.abs(modes.eigenvalues[-1])
+    n, M, C, K = system.n, system.M, system.damping, system.stiffness
+    for lam in modes.eigenvalues[[5, 10, 19]]:
+        shift = lam * (1.0 + 1e-3)
+        Q = spla.splu((shift**2 * M + shift * C + K).astype(complex).tocsc())
+
+        def inverse(x: np.ndarray, Q: spla.SuperLU = Q, shift: complex = shift) -> np.ndarray:
+            q, v = x[:n], x[n:]  # (A − σ)⁻¹ of the state matrix, with M⁻¹ multiplied out
+            first = Q.solve(-(M @ v + C @ q + shift * (M @ q)))
+            return np.concatenate([first, q + shift * first])
+
+        operator = spla.LinearOperator((2 * n, 2 * n), matvec=inverse, dtype=complex)
+        mu = spla.eigs(operator, k=1, v0=np.ones(2 * n, dtype=complex), return_eigenvectors=False)
+        assert abs(shift + 1.0 / mu[0] - lam) <= 1e-9 * abs(lam)
