@@ -72,7 +72,7 @@ def decoupled_modes(
 
     accuracy: of log μ.
     """
-    samples = FEWEST
+    samples = 2 * FEWEST  # orbits need twice the instants of exponents
     found = _Decoupling(A, t0, period, samples, accuracy)
     while found.usable and not found.smooth and samples < MOST_INSTANTS:
         samples *= 2
