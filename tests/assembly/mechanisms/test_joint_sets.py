@@ -44,8 +44,10 @@ def test_fitted_rotation_is_the_polar_one_to_second_order(planar: bool) -> None:
     ends = -(along(2 * h) + along(-2 * h)) + 16 * (along(h) + along(-h)) - 30 * along(0.0)
     flat = u.ravel()
     assert g @ fitted.W.value[3:] @ flat == pytest.approx(first, rel=1e-8)
-    second = flat @ np.tensordot(g, fitted.bend(), 1) @ flat
+    second = flat @ np.tensordot(g, fitted.bend(np.eye(len(flat))), 1) @ flat
     assert second == pytest.approx(ends / (12 * h**2), rel=1e-6)
+    by_direction = np.tensordot(g, fitted.bend(flat[:, None]), 1)
+    assert by_direction == pytest.approx(second, rel=1e-12)
 
 
 @pytest.mark.parametrize(
