@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +14,11 @@ from assembly.magnitudes import ACCELERATION, RATE
 from assembly.types import Array
 
 # The order in which the six products ω_i ω_j are counted everywhere.
-PAIRS: tuple[tuple[int, int], ...] = (*((i, i) for i in range(3)), *combinations(range(3), 2))
+PAIRS: tuple[tuple[int, int], ...] = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 _FIRST, _SECOND = np.array(PAIRS).T
+
+# The order in which unit inertia loads are counted: six ω_i ω_j, three ε_i, three a_O,i.
+UNIT_COUNT = 12
 
 
 def skew(w: ArrayLike) -> Array:
@@ -41,8 +43,6 @@ def centripetal_unit(pair: tuple[int, int]) -> Array:
 
 SKEW_UNITS: tuple[Array, ...] = tuple(skew(e) for e in np.eye(3))
 CENTRIPETAL_UNITS: tuple[Array, ...] = tuple(centripetal_unit(pair) for pair in PAIRS)
-# The order in which unit inertia loads are counted: six ω_i ω_j, three ε_i, three a_O,i.
-UNIT_COUNT = len(CENTRIPETAL_UNITS) + len(SKEW_UNITS) + len(np.eye(3))
 
 
 def acceleration_units(X: ArrayLike) -> Array:

@@ -141,7 +141,7 @@ MUTANTS = [
     ),
     Mutant(
         "products: rows alone", "modal/reduction/product_sizes.py",
-        "np.maximum(size @ t, transposed(size) @ t)", "size @ t",
+        "np.maximum(size @ t, transpose_of(size) @ t)", "size @ t",
         (f"{SHARP}::test_the_size_of_an_operator_of_one_entry_is_that_entry",),
     ),
     Mutant(

@@ -329,15 +329,15 @@ def diagonal_of(A: Any) -> Array:
     return np.asarray(A.diagonal() if hasattr(A, "diagonal") else A.tocsr().diagonal())
 
 
-def transposed(A: Any) -> Any:
+def transpose_of(A: Any) -> Any:
     """The transpose of an operator; a Kronecker product stays one."""
     inner = A.operator if isinstance(A, Lazy) else A
     if isinstance(inner, Kronecker):
         return Kronecker(inner.m.T.tocsr(), inner.a.T)
-    return inner.tocsr().T
+    return inner.tocsr().T.tocsr()
 
 
-def absolute(A: Any) -> Any:
+def absolute_of(A: Any) -> Any:
     """|A| of an operator, entry by entry; a Kronecker product stays one."""
     inner = A.operator if isinstance(A, Lazy) else A
     if isinstance(inner, Kronecker):

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.linalg.symmetric import LARGE
 from assembly.types import Array
 
 ROUND_OFF = 64.0 * float(np.finfo(float).eps)  # of an entry, or of the terms of a sum
 SMALL = 200  # rows up to which full matrices are faster than sparse ones
-
+LARGE = 100_000  # nonzeros from which symmetry is judged by a product
+PRODUCT = 10.0  # round-off of a product's entry, in units of that of an entry
 
 _known: dict[int, tuple[weakref.ref[Any], int]] = {}
 
@@ -52,9 +52,8 @@ def symmetry_of(operator: Any) -> int:
 def _mirrors(A: sp.csr_matrix, sign: float, tolerance: float) -> bool:
     """Whether |a_ij ± a_ji| ≤ tolerance √(r_i r_j) for every entry.
 
-    Of more than LARGE entries the rows of S(A ± Aᵀ)S x are compared, S = diag(r)^(−1/2) and x
-    random: the sum costs thirty products, and with an x of normal deviates no deviation hides in
-    one. Round-off of a row's entries adds up to the root of their number.
+    Of a large A the rows of S(A ± Aᵀ)S x are compared, S = diag(r)^(−1/2) and x random: the sum
+    costs thirty products, and with an x of normal deviates no deviation hides in one.
     """
     n = A.shape[0]
     if A.nnz == 0:
@@ -63,16 +62,15 @@ def _mirrors(A: sp.csr_matrix, sign: float, tolerance: float) -> bool:
         full = A.toarray()
         d = _row_roots(np.abs(full).max(axis=1))
         return bool(np.all(np.abs(full + sign * full.T) <= tolerance * np.outer(d, d)))
-    sizes, lengths = np.zeros(n), np.diff(A.indptr)
-    filled = np.flatnonzero(lengths)
+    sizes = np.zeros(n)
+    filled = np.flatnonzero(np.diff(A.indptr))
     sizes[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[filled])
     d = _row_roots(sizes)
     if A.nnz <= LARGE:
         apart = (A + sign * A.T).tocoo()
         return bool(np.all(np.abs(apart.data) <= tolerance * d[apart.row] * d[apart.col]))
     x = np.random.default_rng(0).standard_normal(n) / d
-    apart = np.abs(A @ x + sign * (A.T @ x))
-    return bool(np.all(apart <= np.sqrt(lengths) * tolerance * d))
+    return bool(np.all(np.abs(A @ x + sign * (A.T @ x)) <= PRODUCT * tolerance * d))
 
 
 def _row_roots(sizes: Array) -> Array:

@@ -38,7 +38,7 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
 
 
 MOST_INCLUDES = 200
-LARGEST_NUMBER = int(1.0 / np.finfo(float).eps)  # whole numbers up to it are floats too
+LARGEST_NUMBER = 2**53
 
 
 @dataclass

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_number, as_numbers, check_between
 from assembly.errors import InputError
-from assembly.magnitudes import ALIKE, EQUAL, check_count
+from assembly.magnitudes import EQUAL, check_count
 from modal.checks.identification import rate_of_turns
 from modal.checks.nonlinear_start import NonlinearStart
 from modal.data.datasets import described, made_from, provenance
@@ -25,6 +25,7 @@ from modal.transient.nonlinear import check_nonlinear
 from modal.types import Array, Complex
 
 SETTLED = 0.02  # relative change of an envelope, from one quarter of the motion to the next
+VANISHED = 1e-3  # of the initial amplitude
 STABLE = ("decays", "periodic", "bounded")  # outcomes that a stable linear verdict allows
 
 
@@ -190,7 +191,7 @@ def outcome_of(coordinate: Complex, lam: complex, span: float, conservative: boo
     """
     third, last = np.array_split(coordinate, 4)[2:]
     envelope = float(np.abs(last).max())
-    if not conservative and envelope < ALIKE * abs(coordinate[0]):
+    if not conservative and envelope < VANISHED * abs(coordinate[0]):
         return "decays"
     change = float(np.log(envelope / np.abs(third).max()))
     spreads = [float(np.abs(part - part.mean()).max()) for part in (third, last)]

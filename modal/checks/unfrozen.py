@@ -31,13 +31,13 @@ from modal.reduction.interpolation import (
     one_by_one,
     periodic_interpolant,
 )
-from modal.response.direct import DENSE
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.types import Array, Complex
 
 RECORDS = 65  # instants of a period that are tracked by default, and where coordinates are taken
 RESOLUTION = 0.25  # |λ| h of the fastest mode followed, in steps of order 6
 INSTANTS = 12  # whose frozen modes span the reduced space
+FULL = 24  # degrees of freedom up to which a model is not reduced
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Unfrozen:
         if reduced is not None:
             self.source = model = reduced
         full = SecondOrderModel(model)
-        if reduced is None and full.at(self.t0).system.n <= DENSE:
+        if reduced is None and full.at(self.t0).system.n <= FULL:
             return full
         times = (self.t0 + span * np.linspace(0.0, 1.0, INSTANTS)).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)

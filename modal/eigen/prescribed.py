@@ -35,7 +35,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from assembly.linalg.combination import absolute, transposed
+from assembly.linalg.combination import absolute_of, transpose_of
 from assembly.linalg.factorization import Factorization
 from assembly.linalg.mirror import symmetry_of
 from assembly.system.frozen import FrozenSystem
@@ -159,9 +159,9 @@ class RigidImages:
         self._columns: list[Array] = []
         self._places, self._signs = np.zeros((J, 2), dtype=np.intp), np.zeros((J, 2))
         for j, operator in enumerate(operators):
-            terms = float(np.linalg.norm(d * (absolute(operator) @ np.abs(R))))
+            terms = float(np.linalg.norm(d * (absolute_of(operator) @ np.abs(R))))
             symmetry = symmetry_of(operator)
-            pair = [operator @ R] if symmetry else [operator @ R, transposed(operator) @ R]
+            pair = [operator @ R] if symmetry else [operator @ R, transpose_of(operator) @ R]
             size = max(float(np.linalg.norm(d * image)) for image in pair)
             self.annihilates[j] = size <= ELASTIC_TOLERANCE * terms
             if self.annihilates[j]:

@@ -237,7 +237,7 @@ def structure_of(system: FrozenSystem) -> Structure:
 def diagonally_scaled(A: sp.csr_matrix, d: Array) -> sp.csr_matrix:
     """diag(d) A diag(d); a symmetric or skew A stays so to the last digit."""
     scaled = A.copy()
-    scaled.data *= np.repeat(d, np.diff(A.indptr)) * d[A.indices]
+    scaled.data = A.data * (np.repeat(d, np.diff(A.indptr)) * d[A.indices])
     return scaled
 
 

@@ -20,12 +20,11 @@ from modal.data.units import units_of
 from modal.explorer.mode_states import State, evenly
 from modal.explorer.skins import Skin
 from modal.explorer.views import ExplorerView, axis_words
-from modal.maps.classes import NAMES, classes
+from modal.maps.classes import NAMES, NOT_COMPUTED, classes
 from modal.plot.axes import styles
 from modal.plot.colours import DASHES, DIVERGENCE, FLUTTER, STABLE, plain
 from modal.plot.track_curves import label_of, rigid_modes
 from modal.proofs.codes import PROOFS
-from modal.proofs.judge import NOT_COMPUTED
 
 LIMIT = 4_500_000  # bytes of the shapes of all views of a page, before compression
 STEPS = int(np.iinfo(np.int16).max)  # the largest component of a shape

@@ -21,9 +21,8 @@ from modal.explorer.mode_states import (
     matched,
 )
 from modal.explorer.placed_bodies import Geometry, Point, placed_bodies
-from modal.maps.classes import classes
+from modal.maps.classes import NOT_COMPUTED, classes
 from modal.plot.colours import plain
-from modal.proofs.judge import NOT_COMPUTED
 from modal.reduction.link_space import LinkPoints, linked
 from modal.reduction.motion import link_motion
 from modal.tracking.tracks import default_guard

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 from xarray import DataArray, Dataset
 
 from modal.proofs.codes import PROOFS
-from modal.proofs.judge import DIVERGENCE, FLUTTER, NOT_COMPUTED, STABLE, UNDECIDED
+from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, UNDECIDED
 
+NOT_COMPUTED = -2
 NAMES = {
     STABLE: "stable (all modes)",
     UNDECIDED: "undecided: other modes may be unstable",

@@ -153,14 +153,15 @@ class SpaceMethod:
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the space on the training points, complete it on random ones, check it."""
         self.space = space = self.new_space()
-        for points in self.training():
-            space.train(points)
+        first, drawn = self.training()
+        space.train(first)
+        space.train(drawn)
         # What the random points need is needed by most tiles.
-        needed = self._verdicts(space, points, False)[1]
+        needed = self._verdicts(space, drawn, False)[1]
         left = np.flatnonzero(np.isfinite(needed))
         if left.size:
             space.tolerance = max(float(needed.min()), SHARPEST)
-            space.train(points.take(left))
+            space.train(drawn.take(left))
             space.tolerance = self.tolerance
         spot_check(space, self.grid.drawn(4 * self.checks, seed=9), self.checks)
         return space.arrays()

@@ -12,12 +12,12 @@ import scipy.linalg as la
 
 from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.periodic_modes import harmonics
-from modal.periodic.tolerances import FEWEST, INDEPENDENT
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index
 
-HARMONICS = FEWEST  # largest number of a harmonic in the comparison
 SHIFTS = 2  # multiples of 2πi/T by which the strongest harmonic may change between two values
+HARMONICS = 24  # largest number of a harmonic in the comparison
+INDEPENDENT = 1e-10  # relative size of the directions that count in the span of the modes
 
 
 def hill_snapshot(at: float, found: FloquetModes, k: int) -> tuple[Snapshot, Index]:
@@ -50,8 +50,8 @@ def hill_snapshot(at: float, found: FloquetModes, k: int) -> tuple[Snapshot, Ind
     X = X / np.linalg.norm(X, axis=0)
     # The basis dual to these modes and their conjugates in their span stands for left vectors.
     both = np.concatenate([X, X.conj()], axis=1)
-    dual = (both @ la.pinvh(both.conj().T @ both, rtol=INDEPENDENT**2))[:, : X.shape[1]]
-    dual = dual / np.maximum((dual.conj() * X).sum(axis=0).real, INDEPENDENT**2)
+    dual = (both @ la.pinvh(both.conj().T @ both, rtol=INDEPENDENT))[:, : X.shape[1]]
+    dual = dual / np.maximum((dual.conj() * X).sum(axis=0).real, INDEPENDENT)
     backward = found.error[numbers] / np.maximum(np.abs(eigenvalues), np.finfo(float).tiny)
     return _snapshot(at, eigenvalues, X, dual, backward), np.array(numbers)
 

@@ -26,10 +26,12 @@ import xarray as xr
 from assembly.errors import InputError
 from modal.data.datasets import described_array
 from modal.data.variables import ARRAYS
-from modal.eigen.tolerances import GROUP, HALF
+from modal.eigen.tolerances import HALF
 from modal.periodic.tolerances import FEWEST, GAIN, MOST_MATRICES, RESOLUTION, RESOLVED
 from modal.transient.tolerances import NEGLIGIBLE
 from modal.types import Array, Complex, Index
+
+TIE = 1e-7  # relative difference of amplitudes that are equal
 
 Map = Callable[[Complex], Complex]
 
@@ -178,7 +180,7 @@ class PeriodicShapes:
         """Number of the strongest harmonic of each mode, (m,); 0 for one that is not known."""
         shares, numbers = self._shares
         # The harmonics of a real multiplier come in equal pairs: the one of positive frequency.
-        rank = np.nan_to_num(shares) * (1.0 + GROUP * (self._hertz(numbers) >= 0.0))
+        rank = np.nan_to_num(shares) * (1.0 + TIE * (self._hertz(numbers) >= 0.0))
         return np.asarray(np.where(np.isnan(shares[0]), 0, numbers[rank.argmax(axis=0)]))
 
     def _hertz(self, numbers: Index) -> Array:

@@ -9,8 +9,7 @@ import numpy as np
 from modal.proofs.codes import COUNT, MODES, UNSTABLE_MODE
 from modal.types import Array, Complex, Mask
 
-# The first one is of points of a map.
-NOT_COMPUTED, UNDECIDED, STABLE, DIVERGENCE, FLUTTER = range(-2, 3)
+UNDECIDED, STABLE, DIVERGENCE, FLUTTER = range(-1, 3)
 WORDS = {
     UNDECIDED: "undecided", STABLE: "stable", DIVERGENCE: "divergence", FLUTTER: "flutter"
 }  # fmt: skip

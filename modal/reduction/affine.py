@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from assembly.dofs import DofMap
 from assembly.errors import InputError
-from assembly.linalg.combination import Combination, Kronecker, within_range
+from assembly.linalg.combination import Combination, Kronecker, transpose_of, within_range
 from assembly.linalg.mirror import symmetry_of
 from assembly.linalg.symmetric import Symmetric, upper_triangle
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
@@ -48,7 +48,7 @@ class Term:
         if self.symmetry == -1:
             return -np.asarray(self.operator @ X)
         if self._transposed is None:
-            self._transposed = sp.csr_matrix(self.operator.tocsr().T)
+            self._transposed = transpose_of(self.operator)
         return np.asarray(self._transposed @ X)
 
     def symmetric_part(self) -> sp.csr_matrix:

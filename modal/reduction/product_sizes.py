@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assembly.linalg.combination import absolute, transposed
+from assembly.linalg.combination import absolute_of, transpose_of
 from modal.reduction.affine import Term
 from modal.types import Array
 
@@ -60,5 +60,5 @@ class ProductSizes:
 
 def _sums(term: Term, t: Array) -> Array:
     """max(|A| t, |Aᵀ| t), entry by entry."""
-    size = absolute(term.operator)
-    return np.asarray(size @ t if term.symmetry else np.maximum(size @ t, transposed(size) @ t))
+    size = absolute_of(term.operator)
+    return np.asarray(size @ t if term.symmetry else np.maximum(size @ t, transpose_of(size) @ t))

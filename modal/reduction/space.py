@@ -152,7 +152,7 @@ class Space:
             wide = sum(basis.size for basis in self.parts.values()) >= most
             if not failing.size or wide or not self._grow(found):
                 break
-            at = at.take(failing)
+            at = at if len(failing) == len(at) else at.take(failing)
             found = self.solve(at)
         return found if at is points else self.solve(points)
 

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from assembly.arguments import as_numbers, check_between, check_choice
 from assembly.arguments import shown as value_text
 from assembly.errors import ConvergenceError, InputError
-from assembly.linalg.solver import LEAST
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import described, provenance
 from modal.data.progress import shown
@@ -26,6 +25,7 @@ from modal.types import Array, Complex, Index
 
 Force = Any  # mapping of Probe to a number, or array_like (n,)
 Method = Literal["direct", "modal"]
+LARGE = 15_000  # DOFs of a solid from which one direct solve takes longer than a basis
 SOLVES, OVERHEAD = 40, 0.03  # direct solves and seconds besides that the smallest basis costs
 
 
@@ -190,7 +190,7 @@ def response(
     """Response at all angular frequencies (F,), rad/s. Raises InputError, ConvergenceError."""
     w, zero = angular_frequencies, np.zeros((len(angular_frequencies), len(probes)))
     out = ForcedResponse(zero + 0j, zero, np.zeros(len(w), dtype=bool))
-    in_basis = method == "modal" or (method is None and system.n > LEAST)
+    in_basis = method == "modal" or (method is None and system.n > LARGE)
     seconds = np.inf
     if not in_basis:
         direct = DirectSolver(system)

@@ -167,7 +167,7 @@ class Newton:
         if "h" in memory:
             self._near = _Near.of(memory, "guess")
             at = self.state(float(memory["t"]), memory["q"], memory["v"], memory["a"])
-            self.exact = bool(memory["e"])
+            self.exact = bool(memory.get("e", True))  # earlier files have exact ones only
             self.factorize(at, float(memory["h"]))
         self._near, ended = _Near.of(memory, "near"), _Near.of(memory, "ended")
         if ended:

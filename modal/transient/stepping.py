@@ -16,7 +16,6 @@ import numpy as np
 
 from assembly.errors import ConvergenceError
 from modal.eigen.tolerances import ZERO
-from modal.reduction.interpolation import FIRST_SAMPLES
 from modal.transient.integrators.stages import Integrator, Stages, State
 from modal.transient.tolerances import DIVISIONS
 from modal.types import Array
@@ -30,6 +29,7 @@ class Norm(Protocol):
 
 
 DEEPEST = int(np.ceil(-np.log2(ZERO)))  # halvings of the span: such a step is called too small
+FIRST = 5  # halvings at the start: the largest step is 1/32 of the span
 LEAST = 2  # halvings at the start of a piece between two events: a quarter of it
 
 
@@ -152,10 +152,10 @@ class AdaptiveSteps:
         return self._length(self.level + 1)
 
     def _coarsest(self, piece: int) -> int:
-        """Halvings of a piece: to a quarter of it, and to the first samples of a span."""
+        """Halvings of a piece whose steps are at most 2^−FIRST of the span, and a quarter of it."""
         t0, t1 = self.t_span
         share = (self.ends[piece + 1] - self.ends[piece]) / (t1 - t0)
-        return max(LEAST, int(np.ceil(np.log2(FIRST_SAMPLES * share))))
+        return max(LEAST, FIRST + int(np.ceil(np.log2(share))))
 
     def _length(self, level: int) -> float:
         return float(np.ldexp(self.ends[self.piece + 1] - self.ends[self.piece], -level))

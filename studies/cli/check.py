@@ -14,12 +14,13 @@ import modal
 from assembly.errors import ModelFileError
 from modal.checks.balance import energy_balance
 from modal.checks.diagnosis import rates_table
-from modal.checks.unfrozen import RECORDS
 from modal.data.progress import hidden, phase
 from studies.model_files.loading import load_model
 from studies.reporting.frozen_verdicts import is_steady, verdict, verdicts
 from studies.reporting.ranges import parse_range
 from studies.reporting.tables import table
+
+INSTANTS = 81
 
 
 def run_check(
@@ -36,7 +37,7 @@ def run_check(
     if times is not None:
         at = parse_range(times, "--times")
     elif model.period is not None:
-        at = np.linspace(0.0, model.period, RECORDS)
+        at = np.linspace(0.0, model.period, INSTANTS)
     else:
         raise ModelFileError(f"{path}: the motion has no period; give --times start:stop:count")
     k = min(modes or model.spec.analysis.modes, 4) if modes is None else modes

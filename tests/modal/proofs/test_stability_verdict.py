@@ -486,3 +486,11 @@ def test_maps_that_ask_for_more_modes_than_there_are(k: int) -> None:
             system = beam.freeze(omega=(0, 0, omega), epsilon=(0, 0, epsilon))
             assert (int(point.verdict) > 0) == bool(spectrum(system).real.max() > 0.0)
             assert int(point.proof) > 0
+
+
+def test_matrices_of_whole_numbers_are_those_of_the_same_real_ones() -> None:
+    """Sparse matrices of integers, given by a user."""
+    parts = dict(M=np.diag([2, 3]), K=np.array([[4, 1], [1, 9]]), C=np.array([[0, 1], [-1, 0]]))
+    whole = FrozenSystem(**{name: sp.csr_matrix(A) for name, A in parts.items()})
+    real = FrozenSystem(**{name: sp.csr_matrix(A.astype(float)) for name, A in parts.items()})
+    assert str(modal.stability(whole)) == str(modal.stability(real))
