@@ -22,16 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.polynomial import chebyshev
+from scipy.integrate import trapezoid
 from scipy.sparse.csgraph import connected_components
 
 from modal.eigen.tolerances import ZERO
+from modal.transient.collocated import STAGES, Collocation
 from modal.transient.tolerances import BATCH_NUMBERS, DIVISIONS, FEW
 from modal.types import Array, Complex, Index
 
@@ -44,6 +46,9 @@ DAMPED = 0.1  # damping ratio from which a mode and its conjugate are of one gro
 PHASE = 1.0  # rad that a step of a group may turn
 COARSER = 3.0  # steps of the coarser panel: their error, of order 4, is more than that by θ alone
 SINGLE = 2e-5  # tolerance from which single precision serves between the ends of a panel
+PAIRS = 16.0  # of steps of collocation, that cost no more than a panel
+TURNED = 19.0  # rad that a pair turns, of a mode that is as small as the tolerance
+WITHIN = 0.25  # of the tolerance, for the polynomials within steps of collocation
 
 Matrices = Callable[[Array], Array]  # M, C + D and K (3, P, n, n) at times (P,)
 
@@ -86,10 +91,10 @@ class Frames:
         return Frames(*(part[::2] for part in vars(self).values()))
 
     def amplitudes(self, node: int, x: Array, softest: float) -> tuple[Array, Array]:
-        """√(a² + ȧ²/ω²) of the modes at a node in a state (2n,), and ω, at least `softest`."""
-        a, rate = x.reshape(2, -1) @ self.M[node] @ self.shapes[node]
+        """√(a² + ȧ²/ω²) of the modes at a node in states (..., 2n), and ω, at least `softest`."""
+        halves = x.reshape(*x.shape[:-1], 2, -1) @ self.M[node] @ self.shapes[node]
         omega = np.sqrt(np.maximum(np.abs(self.squares[node]), softest**2))
-        return np.hypot(a, rate / omega), omega
+        return np.hypot(halves[..., 0, :], halves[..., 1, :] / omega), omega
 
 
 class Panel:
@@ -365,11 +370,32 @@ def _exponentials(
 @dataclass(frozen=True)
 class Trajectory:
     """States (R, 2n) at times, their estimated error relative to the largest √(Σ a² + ȧ²/ω²), and
-    the number of panels."""
+    the numbers of panels and of pairs of steps."""
 
     states: Array
     error: float
     panels: int
+    pairs: int
+
+
+def _cost_of_steps(
+    frames: Frames, x: Array, largest: float, tolerance: float, length: float
+) -> float:
+    """About how many pairs of steps a length of time takes from a state, of as many as a panel
+    costs: those of the mode that turns fastest while it is not negligible, at all times. Modes that
+    others load by Coriolis forces are taken to vibrate by as much as they are bent. Overdamped
+    modes make matrices of panels four times as large, and their rates lie close together."""
+    amplitudes, omega = frames.amplitudes(0, x, 1.0 / length)
+    C = frames.shapes[0].T @ frames.C[0] @ frames.shapes[0]
+    amplitudes = amplitudes + np.abs(C) @ (omega * amplitudes) / omega**2
+    decay = 0.5 * np.abs(np.diagonal(C))
+    overdamped = decay > omega
+    rate = np.where(overdamped, 0.5 * omega**2 / np.maximum(decay, omega), decay)[:, None]
+    omega = np.where(overdamped, rate[:, 0], omega)[:, None]
+    times = length * np.append(0.0, np.geomspace(ZERO, 1.0, FEW))
+    left = amplitudes[:, None] * np.exp(-rate * times) / (tolerance * largest)
+    turned = float(trapezoid((omega * left ** (1.0 / STAGES)).max(axis=0), times))
+    return turned / (TURNED * PAIRS * (4.0 if np.any(overdamped) else 1.0))
 
 
 def propagated(
@@ -379,41 +405,55 @@ def propagated(
     times: Array,
     tolerance: float,
     panels: int,
-) -> Trajectory | None:
-    """The free motion from a state (2n,) at ascending times (R,) of the span, to a tolerance; None
-    where the groups do not come apart. panels: their number at first."""
+) -> Trajectory:
+    """The free motion from a state (2n,) at ascending times (R,) of the span, to a tolerance.
+
+    A panel that takes few steps of collocation is integrated by these, another by decoupled groups;
+    one whose groups do not come apart is halved. panels: their number at first.
+    """
     length = span[1] - span[0]
     states, places = np.empty((len(times), len(x))), (times - span[0]) / length
     states[places <= 0.0] = x
-    nodes, ticks, level, used, error, largest = _chebyshev(NODES)[0], 0, 0, 0, 0.0, 0.0
+    nodes, ticks, level, used, largest = _chebyshev(NODES)[0], 0, 0, 0, 0.0
+    error = within = 0.0
+    allowed = (1.0 - WITHIN) * tolerance
     total = panels << DIVISIONS
+    steps = Collocation(matrices, length / panels)
     while ticks < total:
         width = 1 << (DIVISIONS - level)
         share, begin = width / total, ticks / total
         inside = np.flatnonzero((places > begin) & (places <= (ticks + width) / total))
         parts = np.append(np.clip((places[inside] - begin) / share, 0.0, 1.0), 1.0)
-        h = length * share
-        frames = Frames.of(matrices, span[0] + length * (begin + share * nodes))
-        coarse = Panel(frames.thinned(), h, 0.5 * GAP / h, at=(0, -1))
-        fine = Panel(frames, h, GAP / h, single=tolerance >= SINGLE)
-        # Transformations of panels that are too long may grow beyond all bounds.
-        with np.errstate(over="ignore", invalid="ignore"):
-            rough = coarse.run(x, parts[-1:], COARSER * PHASE, 1e-3 * tolerance)[0]
-            found = fine.run(x, parts, least=1e-3 * tolerance)
-        now, before, gap = (
-            float(np.linalg.norm(frames.amplitudes(node, state, 1.0 / length)[0]))
-            for node, state in ((-1, found[-1]), (0, x), (-1, found[-1] - rough))
-        )
-        size = max(largest, now, before)
-        order = DAMPED_ORDER if fine.damped else ORDER
-        ratio = gap / (size * (2.0**order - 1.0) * tolerance * share)
-        if not ratio <= 1.0:
-            level += 1
-            if level > DIVISIONS:
-                return None
-            continue
-        states[inside], x, largest = found[:-1], found[-1], size
-        error, used, ticks = error + ratio * tolerance * share, used + 1, ticks + width
+        t, h = span[0] + length * begin, length * share
+        here = Frames.of(matrices, np.array([t]))
+        largest = max(largest, float(np.linalg.norm(here.amplitudes(0, x, 1.0 / length)[0])))
+        if _cost_of_steps(here, x, largest, tolerance, h) <= 1.0:
+            found, by_steps, inner = steps.run(
+                t, h, x, parts, (allowed * largest * share, WITHIN * tolerance * largest),
+                partial(here.amplitudes, 0, softest=1.0 / length),
+            )  # fmt: skip
+            ratio, order = by_steps / (allowed * largest * share), ORDER
+            within = max(within, inner / largest)
+        else:
+            frames = Frames.of(matrices, t + h * nodes)
+            coarse = Panel(frames.thinned(), h, 0.5 * GAP / h, at=(0, -1))
+            fine = Panel(frames, h, GAP / h, single=tolerance >= SINGLE)
+            # Transformations of panels that are too long may grow beyond all bounds.
+            with np.errstate(over="ignore", invalid="ignore"):
+                rough = coarse.run(x, parts[-1:], COARSER * PHASE, 1e-3 * tolerance)[0]
+                found = fine.run(x, parts, least=1e-3 * tolerance)
+            now, gap = (
+                float(np.linalg.norm(frames.amplitudes(-1, state, 1.0 / length)[0]))
+                for state in (found[-1], found[-1] - rough)
+            )
+            order = DAMPED_ORDER if fine.damped else ORDER
+            ratio = gap / (max(largest, now) * (2.0**order - 1.0) * allowed * share)
+            if not ratio <= 1.0:
+                level += 1
+                continue
+            used += 1
+        states[inside], x = found[:-1], found[-1]
+        error, ticks = error + ratio * allowed * share, ticks + width
         if level and ratio < 0.25**order and ticks % (2 * width) == 0:
             level -= 1
-    return Trajectory(states, error, used)
+    return Trajectory(states, error + within, used, steps.pairs)

@@ -1,6 +1,7 @@
 """Free vibration of small models to a tolerance: all records of a transient at once.
 
-A constant system is propagated by exponentials, a smooth motion by decoupled groups of modes.
+A constant system is propagated by exponentials, a smooth motion by decoupled groups of modes and by
+collocation.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant
+from modal.transient.collocated import STAGES
 from modal.transient.decoupled import Frames, propagated
 from modal.transient.equations import CONSERVATIVE_STIFFNESS, freezer
 from modal.transient.initial import initial_state
 from modal.transient.records import Recorder, chosen_probes, run_attributes
-from modal.transient.tolerances import BATCH_NUMBERS
+from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array, Index
 
 PER_CYCLE = 30  # records a cycle of the fastest mode that moves by more than the tolerance
@@ -46,9 +48,9 @@ class _Run:
 def free_vibration(
     model: Any, span: tuple[float, float], initial: Any, probes: Any, settings: Mapping[str, Any]
 ) -> xr.Dataset | None:
-    """The dataset of the free vibration of a model; None of one that is large or not smooth, or
-    where the groups do not come apart. settings: of the run, with `displacement_tolerance` and
-    `every`."""
+    """The dataset of the free vibration of a model; None of one that is large or not smooth.
+
+    settings: of the run, with `displacement_tolerance` and `every`."""
     start = freezer(model)(span[0])
     x, tolerance = (
         np.concatenate(initial_state(initial, start.n)),
@@ -58,7 +60,7 @@ def free_vibration(
         return None
     if isinstance(model, FrozenSystem):
         entries, rows, columns = _of_constant(model)
-        run: _Run | None = _constant(model, span, x, tolerance)
+        run = _constant(model, span, x, tolerance)
     else:
         motion = InterpolatedMotion.of(model, *span)
         if motion is None:
@@ -66,8 +68,6 @@ def free_vibration(
         entries, columns = motion.on_entries(*GROUPS), motion.pattern.indices
         rows = np.repeat(np.arange(start.n), np.diff(motion.pattern.indptr))
         run = _moving(motion, span, x, tolerance)
-    if run is None:
-        return None
     q, v = run.states[:, : start.n], run.states[:, start.n :]
     energy, power = _energies(entries, rows, columns, run.times, q, v)
     work = CubicSpline(run.times, power).antiderivative()(run.times)
@@ -95,7 +95,7 @@ def _record_times(frames: Frames, span: tuple[float, float], x: Array, tolerance
     amplitudes, omega = frames.amplitudes(0, x, 1.0 / length)
     fastest = float(omega[amplitudes >= tolerance * la.norm(amplitudes)].max())
     count = np.clip(PER_CYCLE * fastest * length / (2.0 * np.pi), FEWEST, MOST)
-    return np.linspace(*span, int(np.ceil(count)) + 1)
+    return np.linspace(*span, PIECES * int(np.ceil(count / PIECES)) + 1)
 
 
 def _constant(system: FrozenSystem, span: tuple[float, float], x: Array, tolerance: float) -> _Run:
@@ -122,23 +122,22 @@ def _constant(system: FrozenSystem, span: tuple[float, float], x: Array, toleran
 
 def _moving(
     motion: InterpolatedMotion, span: tuple[float, float], x: Array, tolerance: float
-) -> _Run | None:
-    """By decoupled groups."""
+) -> _Run:
+    """By decoupled groups and by collocation."""
     length, polynomial = span[1] - span[0], motion.interpolant
     first = Frames.of(motion.matrices, np.array(span[:1]))
     times = _record_times(first, span, x, tolerance)
     turns = length / motion.period if motion.period and length > 0.5 * motion.period else 1.0
     panels = max(1, int(np.ceil(len(polynomial.table) * turns / ROWS)))
+    found = propagated(motion.matrices, span, x, times, tolerance, panels)
     attributes = {
-        "solver": "decoupled groups of modes",
-        "order": np.inf,
+        "solver": "decoupled groups of modes" if found.panels else "Radau collocation",
+        "order": np.inf if found.panels else 2 * STAGES - 1,
+        "panels": found.panels,
+        "pairs_of_steps": found.pairs,
         "interpolated": str(polynomial),
         "interpolation_deviation": polynomial.deviation,
     }
-    found = propagated(motion.matrices, span, x, times, tolerance, panels)
-    if found is None:
-        return None
-    attributes["panels"] = found.panels
     return _Run(times, found.states, found.error, attributes)
 
 

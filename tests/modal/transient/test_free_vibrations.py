@@ -43,7 +43,7 @@ def by_exponentials(motion: InterpolatedMotion, span: float, x: Array, steps: in
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("elements", "damping", "sharp"),
-    [(2, 0.0, np.inf), (2, 1e-7, np.inf), (2, 1e-5, np.inf), (3, 1e-6, 3.0)],
+    [(2, 0.0, np.inf), (2, 1e-7, np.inf), (2, 1e-5, np.inf), (3, 1e-6, 4.0)],
 )
 def test_the_error_holds_from_any_start(elements: int, damping: float, sharp: float) -> None:
     """From a mode, one displaced node and a blow; undamped, lightly damped, overdamped modes.
@@ -64,7 +64,6 @@ def test_the_error_holds_from_any_start(elements: int, damping: float, sharp: fl
     ratios = []
     for k, tolerance in itertools.product(range(3), (1e-4, 1e-5, 1e-6)):
         found = propagated(motion.matrices, (0.0, span), starts[:, k], times, tolerance, 2)
-        assert found is not None
         assert found.error <= tolerance
         size, error = (
             max(la.norm(frames.amplitudes(i, x[i], 1.0 / span)[0]) for i in range(17))

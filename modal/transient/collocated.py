@@ -1,0 +1,178 @@
+"""Collocation of a smooth linear motion at Radau points, by pairs of steps of adaptive length.
+
+M q̈ + C q̇ + K q = 0 with the accelerations k_i at the stages as unknowns,
+
+    M_i k_i + C_i (v + h Σ_j a_ij k_j) + K_i (q + h c_i v + h² Σ_j (a²)_ij k_j) = 0,
+
+the Radau IIA method of the first-order form. It damps what a step does not resolve (Hairer and
+Wanner, Solving Ordinary Differential Equations II, IV.5): the steps follow the modes that still
+move, however fast others have decayed. The equations of all stages are solved by GMRES,
+preconditioned by those with constant matrices, which the eigenvalues of (a_ij) part into systems of
+size n (ibid., IV.8). Between the ends of a step the state is its polynomial. A step of twice the
+length gives the error; lengths are halved and doubled, so that factors serve many steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse.linalg as spla
+from numpy.polynomial import legendre
+
+from assembly.errors import ConvergenceError
+from modal.transient.tolerances import DIVISIONS
+from modal.types import Array
+
+Matrices = Callable[[Array], Array]  # M, C + D and K (3, P, n, n) at times (P,)
+Amplitudes = Callable[[Array], tuple[Array, Array]]  # (P, n) of modes in states (P, 2n), and ω (n,)
+
+STAGES = 6  # an even number: the eigenvalues of (a_ij) are conjugate pairs
+SOLVED = 1e-10  # to which the equations of a step are solved
+LEAST = 1.0 / 16.0  # of the tolerance that is left, for one pair
+ITERATIONS = 12  # of GMRES, from which the factors are renewed
+PHASE = 8.0  # rad of the longer step, up to which the error of two steps is 2⁻ˢ of the difference
+# Parts of a pair at which it is compared: two places of each step, of which the first is that where
+# the polynomial of an oscillation errs most, and the end.
+COMPARED = np.array([0.1, 0.25, 0.5, 0.6, 0.75, 1.0])
+
+
+def _integrals(ends: Array, nodes: Array) -> Array:
+    """∫₀ˣ ℓ_j (R, s) of the Lagrange polynomials of nodes (s,), to ends x (R,)."""
+    powers = np.arange(len(nodes))
+    moments = ends[:, None] ** (powers + 1) / (powers + 1)
+    return np.asarray(np.linalg.solve((nodes[:, None] ** powers).T, moments.T).T)
+
+
+# The nodes on [0, 1] are the zeros of P_s − P_{s−1}; the last is 1.
+NODES = 0.5 * (legendre.legroots([0.0] * (STAGES - 1) + [-1.0, 1.0]).real + 1.0)
+A = _integrals(NODES, NODES)
+INVERSE = np.linalg.inv(A)
+_values, _vectors = np.linalg.eig(A)
+_upper = _values.imag > 0.0
+RATES, TURNED, BACK = _values[_upper], _vectors[:, _upper], np.linalg.inv(_vectors)[_upper]
+
+
+class _Constant:
+    """The equations of steps of a length h with constant M, C + D, K (3, n, n)."""
+
+    def __init__(self, matrices: Array, h: float) -> None:
+        M, C, K = matrices
+        self.h, self.iterations = h, 0
+        self._factors = [
+            la.lu_factor(M + h * r * C + (h * r) ** 2 * K, check_finite=False) for r in RATES
+        ]
+
+    def solve(self, residual: Array) -> Array:
+        """h² Σ (a²)_ij k_j for residuals (s, n)."""
+        parted = BACK @ residual
+        for row, r, factor in zip(parted, RATES, self._factors, strict=True):
+            row[:] = (self.h * r) ** 2 * la.lu_solve(factor, row, check_finite=False)
+        return np.asarray(2.0 * (TURNED @ parted).real)
+
+
+class _Step:
+    """The polynomial of a step from the state x (2n,), with M, C + D, K (3, s, n, n) at its stages.
+
+    constant: the equations that precondition it.
+    """
+
+    def __init__(self, matrices: Array, constant: _Constant, x: Array) -> None:
+        (M, C, K), (q, v), h = matrices, x.reshape(2, -1), constant.h
+        self.q, self.v, self.h = q, v, h
+
+        def applied(moved: Array) -> Array:
+            """The left-hand sides (s, n) of h² Σ (a²)_ij k_j (s, n)."""
+            rate = INVERSE @ moved / h
+            terms = (M, INVERSE @ rate / h), (C, rate), (K, moved)
+            return np.asarray(sum((B @ w[..., None])[..., 0] for B, w in terms))
+
+        def count(_: float) -> None:
+            constant.iterations += 1
+
+        known = q + h * NODES[:, None] * v
+        right = -constant.solve((C @ v) + (K @ known[..., None])[..., 0]).ravel()
+        operator = spla.LinearOperator(
+            (right.size,) * 2,
+            lambda w: constant.solve(applied(w.reshape(known.shape))).ravel(),
+            dtype=float,
+        )
+        constant.iterations = 0
+        moved, failed = spla.gmres(
+            operator, right, rtol=SOLVED, restart=4 * ITERATIONS, maxiter=1,
+            callback=count, callback_type="pr_norm",
+        )  # fmt: skip
+        self.solved = not failed
+        self.rate = INVERSE @ moved.reshape(known.shape) / h  # of velocities at the stages: − v
+        self.k = INVERSE @ self.rate / h
+
+    def at(self, parts: Array) -> Array:
+        """The states (R, 2n) at parts (R,) of the step."""
+        weights = self.h * _integrals(parts, NODES)
+        q = self.q + self.h * parts[:, None] * self.v + weights @ self.rate
+        return np.hstack([q, self.v + weights @ self.k])
+
+
+class Collocation:
+    """Propagation of states by pairs of steps.
+
+    length: of a pair, s, at first and then of the next. pairs: how many were done.
+    """
+
+    def __init__(self, matrices: Matrices, length: float) -> None:
+        self.matrices, self.length, self.pairs = matrices, length, 0
+        self._constant: dict[float, _Constant] = {}  # of the last lengths
+
+    def _step(self, matrices: Array, h: float, x: Array) -> _Step:
+        known = self._constant.pop(h, None)
+        if known is None or known.iterations > ITERATIONS:
+            known = _Constant(matrices.mean(axis=1), h)
+        self._constant = {**dict(list(self._constant.items())[-2:]), h: known}
+        return _Step(matrices, known, x)
+
+    def run(
+        self, t: float, length: float, x: Array, parts: Array, tolerances: tuple[float, float],
+        amplitudes: Amplitudes,
+    ) -> tuple[Array, float, float]:  # fmt: skip
+        """States (R, 2n) at ascending parts (R,) of a length of time from t, s, from x (2n,), the
+        error at its end and the largest within steps.
+
+        tolerances: of both. amplitudes: of modes, in which errors are measured. Raises
+        ConvergenceError.
+        """
+        states, error, within, done = np.empty((len(parts), len(x))), 0.0, 0.0, 0.0
+        level = max(0, int(np.ceil(np.log2(length / self.length))))
+        early = COMPARED <= 0.5
+        while done < 1.0:
+            if level > 2 * DIVISIONS:
+                raise ConvergenceError(f"no step is short enough at t = {t + done * length:.6g} s")
+            share = 0.5**level
+            h = 0.5 * share * length
+            times = t + done * length + h * np.concatenate([NODES, 1.0 + NODES, 2.0 * NODES])
+            M = self.matrices(times)
+            first = self._step(M[:, :STAGES], h, x)
+            second = self._step(M[:, STAGES:-STAGES], h, first.at(np.ones(1))[0])
+            coarse = self._step(M[:, -STAGES:], 2.0 * h, x)
+            fine = [first.at(2.0 * COMPARED[early]), second.at(2.0 * COMPARED[~early] - 1.0)]
+            ends = np.concatenate(fine)
+            apart, omega = amplitudes(coarse.at(COMPARED) - ends)
+            apart[:, omega * share * length <= PHASE] /= 2.0**STAGES
+            far = np.linalg.norm(apart, axis=1)
+            # Short steps may take more than their share of what is left of the tolerance.
+            part = max(share / (1.0 - done), LEAST)
+            allowed = part * (tolerances[0] - error)
+            ratio = max(far[-1] / allowed, far.max() / tolerances[1])
+            if not (first.solved and second.solved and coarse.solved and ratio <= 1.0):
+                level += 1
+                continue
+            inside = np.flatnonzero((parts > done) & (parts <= done + share))
+            place = 2.0 * (parts[inside] - done) / share
+            states[inside[place <= 1.0]] = first.at(place[place <= 1.0])
+            states[inside[place > 1.0]] = second.at(place[place > 1.0] - 1.0)
+            error, within = error + far[-1], max(within, far.max())
+            x, done, self.pairs = ends[-1], done + share, self.pairs + 1
+            if level and ratio < 0.5 ** (STAGES + 2) and done % (2.0 * share) == 0.0:
+                level -= 1
+        self.length = share * length
+        return states, float(error), float(within)
