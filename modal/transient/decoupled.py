@@ -35,15 +35,12 @@ from modal.eigen.tolerances import ZERO
 from modal.transient.tolerances import BATCH_NUMBERS, DIVISIONS, FEW
 from modal.types import Array, Complex, Index
 
-NODES = 13  # of a panel; the coarser one has every second
-GAP = 64.0  # θ of a panel, times its length
 # In 1/θ of the error: the square of the coupling that is left; with modes that decay within a few
 # cycles it falls more slowly.
 ORDER, DAMPED_ORDER = 6, 4
 DAMPED = 0.1  # damping ratio from which a mode and its conjugate are of one group
-PHASE = 1.0  # rad that a step of a group may turn
-COARSER = 3.0  # steps of the coarser panel: their error, of order 4, is more than that by θ alone
-SINGLE = 2e-5  # tolerance from which single precision serves between the ends of a panel
+# rad a step of the coarser panel: its error, of order 4, is more than that by θ alone.
+COARSER = 3.0
 
 Matrices = Callable[[Array], Array]  # M, C + D and K (3, P, n, n) at times (P,)
 
@@ -262,8 +259,12 @@ class Panel:
             E[:, g] = E[:, g] @ inverse
         return self._whole(E[: self.rows])
 
-    def run(self, x: Array, parts: Array, phase: float = PHASE, least: float = 0.0) -> Array:
-        """The states (R, 2n) at parts (R,) of the panel from that at its start (2n,)."""
+    def run(self, x: Array, parts: Array, phase: float = 1.0, least: float = 0.0) -> Array:
+        """The states (R, 2n) at parts (R,) of the panel from that at its start (2n,).
+
+        phase: rad that a step of a group may turn. least: of the largest group; smaller ones keep
+        to their mean rates.
+        """
         c = self._propagated(self._coordinates(x), parts, phase, least)
         terms = _polynomials(parts, self.p) @ self._coefficients
         out = np.zeros((len(parts), 2 * self.n))
@@ -379,13 +380,22 @@ def propagated(
     times: Array,
     tolerance: float,
     panels: int,
+    *,
+    points: int = 13,
+    theta: float = 64.0,
+    single: float = 2e-5,
 ) -> Trajectory | None:
     """The free motion from a state (2n,) at ascending times (R,) of the span, to a tolerance; None
-    where the groups do not come apart. panels: their number at first."""
+    where the groups do not come apart.
+
+    panels: their number at first. points: nodes of a panel; the coarser one has every second.
+    theta: θ of a panel, times its length. single: tolerance from which single precision serves
+    between the ends of a panel.
+    """
     length = span[1] - span[0]
     states, places = np.empty((len(times), len(x))), (times - span[0]) / length
     states[places <= 0.0] = x
-    nodes, ticks, level, used, error, largest = _chebyshev(NODES)[0], 0, 0, 0, 0.0, 0.0
+    nodes, ticks, level, used, error, largest = _chebyshev(points)[0], 0, 0, 0, 0.0, 0.0
     total = panels << DIVISIONS
     while ticks < total:
         width = 1 << (DIVISIONS - level)
@@ -394,11 +404,11 @@ def propagated(
         parts = np.append(np.clip((places[inside] - begin) / share, 0.0, 1.0), 1.0)
         h = length * share
         frames = Frames.of(matrices, span[0] + length * (begin + share * nodes))
-        coarse = Panel(frames.thinned(), h, 0.5 * GAP / h, at=(0, -1))
-        fine = Panel(frames, h, GAP / h, single=tolerance >= SINGLE)
+        coarse = Panel(frames.thinned(), h, 0.5 * theta / h, at=(0, -1))
+        fine = Panel(frames, h, theta / h, single=tolerance >= single)
         # Transformations of panels that are too long may grow beyond all bounds.
         with np.errstate(over="ignore", invalid="ignore"):
-            rough = coarse.run(x, parts[-1:], COARSER * PHASE, 1e-3 * tolerance)[0]
+            rough = coarse.run(x, parts[-1:], COARSER, 1e-3 * tolerance)[0]
             found = fine.run(x, parts, least=1e-3 * tolerance)
         now, before, gap = (
             float(np.linalg.norm(frames.amplitudes(node, state, 1.0 / length)[0]))

@@ -25,12 +25,9 @@ from modal.transient.equations import freezer
 from modal.transient.initial import initial_state
 from modal.transient.records import Recorder, chosen_probes, run_attributes
 from modal.transient.small_steps import GAUSS, RESOLVED, SmallMotion, SmallRun, phase_error, steps
-from modal.transient.tolerances import FEW, INSTANTS, PIECES, SAFETY
+from modal.transient.tolerances import FEW, INSTANTS, PART, PIECES, SAFETY
 from modal.types import Array, Index
 
-BY_BASIS = 0.7  # of the tolerance: what the basis may use of it
-FEWEST_STEPS = 64
-MODES = 4.0  # frozen modes of an instant in the basis, for each decimal of this value
 # The steps may cost so many dense eigensolutions of the first-order form, each of so many times N³
 # multiplications: more are left to modal/transient/decoupled.py.
 EIGENSOLUTIONS, EIGENSOLUTION = 100.0, 10.0
@@ -95,10 +92,17 @@ def on_shapes(
 
 
 def small_transient(
-    model: Any, span: tuple[float, float], initial: tuple[Array, Array], tolerance: float
+    model: Any,
+    span: tuple[float, float],
+    initial: tuple[Array, Array],
+    tolerance: float,
+    modes: float = 4.0,
 ) -> SmallTransient | None:
     """The free vibration from displacement and velocity (n,); None where the model is large, moves
-    freely, or is not smooth, or where the basis or the steps do not serve."""
+    freely, or is not smooth, or where the basis or the steps do not serve.
+
+    modes: frozen ones of an instant in the basis, for each decimal of the tolerance.
+    """
     n = len(initial[0])
     if n > SMALL or not any(np.any(part) for part in initial):
         return None
@@ -106,13 +110,13 @@ def small_transient(
     if motion is None or motion.freeze(span[0]).rigid.shape[1]:
         return None
     least = min(tolerance, WEAK)
-    count = int(np.ceil(-MODES * np.log10(least)))
+    count = int(np.ceil(-modes * np.log10(least)))
     V = _shapes(motion, span, initial, min(count, n), least)
     if V is None or (2 * V.shape[1] > n > FEW):
         return None
     V = np.eye(n) if 2 * V.shape[1] > n else V
     trial = _Trial(motion, V, span, initial)
-    return trial.refined(tolerance) if trial.error(None) <= BY_BASIS * tolerance else None
+    return trial.refined(tolerance) if trial.error(None) <= PART * tolerance else None
 
 
 class _Trial:
@@ -124,7 +128,9 @@ class _Trial:
         V: Array,
         span: tuple[float, float],
         initial: tuple[Array, Array],
+        fewest: int = 64,
     ) -> None:
+        """fewest: steps."""
         self.source, self.V, self.span = motion, V, span
         self.motion = SmallMotion(motion, V)
         M = motion.matrices(np.array([span[0]]))[0][0]
@@ -138,7 +144,7 @@ class _Trial:
         self.most = EIGENSOLUTIONS * EIGENSOLUTION * (2.0 * max(V.shape[0], FEW) / size) ** 3
         # Long steps resolve modes up to SAFETY times the fourth.
         least = SAFETY * fourth * length / RESOLVED
-        self.count = _parted(np.clip(least, FEWEST_STEPS, self.most))
+        self.count = _parted(np.clip(least, fewest, self.most))
         self.run = steps(self.motion, span, self.state, self.count)
         self._modes()
         self.missed, self.shifts = self._outside()
