@@ -30,7 +30,7 @@ from modal.reduction.interpolation import (
     one_by_one,
     periodic_interpolant,
 )
-from modal.reduction.tolerances import GUARD, WHOLE
+from modal.reduction.tolerances import GUARD
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.types import Array, Complex
 
@@ -85,15 +85,22 @@ class Unfrozen:
         self.size = self.matrix(t0).shape[0]
 
     def _reduced(
-        self, model: Any, k: int, period: float | None, progress: bool | None, count: int = 12
+        self,
+        model: Any,
+        k: int,
+        period: float | None,
+        progress: bool | None,
+        small: int = 24,
+        count: int = 12,
     ) -> SecondOrderModel:
-        """The model, or that on the frozen modes of so many instants."""
+        """The model of up to `small` degrees of freedom, or that on the frozen modes of so many
+        instants."""
         span = min(self.t1 - self.t0, period or np.inf)
         reduced = on_basis(model, self.t0, span, k)
         if reduced is not None:
             self.source = model = reduced
         full = SecondOrderModel(model)
-        if reduced is None and full.at(self.t0).system.n <= WHOLE:
+        if reduced is None and full.at(self.t0).system.n <= small:
             return full
         times = (self.t0 + span * np.linspace(0.0, 1.0, count)).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)

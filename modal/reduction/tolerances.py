@@ -11,5 +11,6 @@ FEWEST_SAMPLES = 32
 MOST_SAMPLES = 512
 # Modes beyond the wanted ones that a space holds or a proof tries.
 GUARD = 3
-# Degrees of freedom up to which a space of shapes is the whole one, or all modes are found.
-WHOLE = 24
+# Degrees of freedom up to which nothing is left out: a space of shapes is the whole one, and all
+# modes of a value are found.
+WHOLE = 16

@@ -33,7 +33,6 @@ from modal.reduction.tolerances import TRAINING
 from modal.tracking.pencils import Triple, pairing, quadratic, solved, transposed
 from modal.tracking.sources import BasisError
 from modal.tracking.variation import MAIN
-from modal.transient.tolerances import FEW
 from modal.types import Array, Complex, Index
 
 SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
@@ -163,11 +162,11 @@ class SmoothSpace(Space):
         self.refresh()
         return self.V.shape[1] > before
 
-    def _add(self, shapes: Array, least: float, most: int | None = None) -> None:
+    def _add(self, shapes: Array, least: float, most: int | None = None, whole: int = 64) -> None:
         """Add the main directions of shapes (n, m) to the basis, orthonormal in energy.
 
         least: relative singular value below which a direction is dropped. A basis of more than half
-        the degrees of freedom becomes the whole space.
+        the degrees of freedom becomes the whole space, of up to `whole` degrees of freedom.
         """
         X = self.root @ shapes
         W = self.root @ self.V
@@ -176,7 +175,7 @@ class SmoothSpace(Space):
         U, sizes, _ = la.svd(X, full_matrices=False)
         W = np.hstack([W, U[:, sizes > least * sizes[0]][:, :most]])
         if 2 * W.shape[1] > len(W):
-            if len(W) > FEW:
+            if len(W) > whole:
                 raise BasisError("track: the basis is no smaller than the model")
             W = np.eye(len(W))
         self.V = np.asarray(la.solve_triangular(self.root, W))
