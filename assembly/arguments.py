@@ -11,15 +11,13 @@ import numpy as np
 from assembly.errors import InputError
 from assembly.types import AnyArray, Array
 
-LONGEST = 80  # characters of a value in a message
 
-
-def shown(value: object) -> str:
+def shown(value: object, longest: int = 80) -> str:
     """The value in one line of a message; arrays and objects by their kind."""
     if isinstance(value, np.ndarray) and value.size > 6:
         return f"an array of shape {value.shape}"
     text = " ".join(repr(value).split())
-    if text.startswith("<") or len(text) > LONGEST:
+    if text.startswith("<") or len(text) > longest:
         return f"{type(value).__name__}"
     return text
 

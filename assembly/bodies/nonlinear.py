@@ -16,6 +16,7 @@ displaced shape too: sections and rigid masses that have rotated move about othe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,6 @@ from assembly.linalg.factorization import Factorization
 from assembly.magnitudes import EQUAL
 from assembly.types import Array
 
-LOAD_STEPS = (1, 4, 16, 64)
 ITERATIONS = 20
 STEP_TOLERANCE = EQUAL  # of the last step of Newton against q; the error is about its square
 
@@ -48,7 +48,9 @@ class Equilibrium:
     beyond: Beyond
 
 
-def equilibrium(ops: BodyOperators, motion: Kinematics) -> Equilibrium:
+def equilibrium(
+    ops: BodyOperators, motion: Kinematics, load_steps: Sequence[int] = (1, 4, 16, 64)
+) -> Equilibrium:
     """The body at rest in its moving frame, stretched by its own inertia; ops over all DOFs.
 
     Raises ConvergenceError (`partial` is the displacement of the last load step reached) when there
@@ -57,7 +59,7 @@ def equilibrium(ops: BodyOperators, motion: Kinematics) -> Equilibrium:
     problem = _Problem(ops, motion)
     reached = np.zeros(ops.n)
     fault: FrozenMotionError | None = None
-    for count in LOAD_STEPS:
+    for count in load_steps:
         u = np.zeros(ops.n)
         try:
             for step in range(1, count + 1):
@@ -67,7 +69,7 @@ def equilibrium(ops: BodyOperators, motion: Kinematics) -> Equilibrium:
         except (ConvergenceError, SingularSystemError) as failure:
             fault = failure
     raise ConvergenceError(
-        f"prestress: no equilibrium found at the stretched shape, in {LOAD_STEPS[-1]} load steps"
+        f"prestress: no equilibrium found at the stretched shape, in {load_steps[-1]} load steps"
         f" ({fault}); is the motion past a divergence?",
         partial=reached,
     )

@@ -14,7 +14,6 @@ from assembly.errors import MeshError
 from assembly.linalg.symmetric import ENTRIES
 from assembly.types import Array, Index
 
-KEPT_CELLS = 500  # cells of a mesh whose gradients are kept
 # Of the mean Jacobian determinant: how far below zero it may be at a node of a curved cell.
 FOLD = 0.05
 
@@ -87,12 +86,12 @@ class Cells:
     def pattern(self) -> NodePattern:
         return NodePattern(len(self.points), [block.nodes for block in self.blocks])
 
-    def batches(self, law: int) -> Iterator[Batch]:
+    def batches(self, law: int, kept: int = 500) -> Iterator[Batch]:
         """Cells of one material at the points of the stiffness, in runs of bounded memory.
 
-        Those of a small mesh are kept.
+        Those of a mesh of up to so many cells are kept.
         """
-        if sum(len(block.nodes) for block in self.blocks) > KEPT_CELLS:
+        if sum(len(block.nodes) for block in self.blocks) > kept:
             return self._made(law)
         if law not in self._kept:
             self._kept[law] = list(self._made(law))

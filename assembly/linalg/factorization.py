@@ -17,6 +17,7 @@ from types import TracebackType
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.errors import SingularSystemError
 from assembly.linalg.cholmod import CholmodFactor
 from assembly.linalg.multigrid import MultigridSolver, RigidMotions
 from assembly.linalg.mumps import (
@@ -32,7 +33,7 @@ from assembly.linalg.team import SharedFactor
 from assembly.optional import check_installed, installed
 from assembly.types import AnyArray
 
-__all__ = ["Factorization", "SMALL", "Structure"]
+__all__ = ["Factorization", "SMALL", "Structure", "cholesky"]
 
 Factor = MumpsFactor | SuperLUFactor | CholmodFactor | MultigridSolver | SharedFactor
 
@@ -139,3 +140,14 @@ class Factorization:
         trace: TracebackType | None,
     ) -> None:
         self.destroy()
+
+
+def cholesky(
+    A: sp.spmatrix | Symmetric, motions: Callable[[], RigidMotions] | None = None
+) -> Factorization | None:
+    """The factor of a symmetric A, or None where A is not positive definite: to factorize it is how
+    one finds out. motions: as of `Factorization`."""
+    try:
+        return Factorization(A, "spd", motions=motions)
+    except SingularSystemError:
+        return None

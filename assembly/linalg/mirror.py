@@ -15,8 +15,6 @@ from assembly.types import Array
 
 ROUND_OFF = 64.0 * float(np.finfo(float).eps)  # of an entry, or of the terms of a sum
 SMALL = 200  # rows up to which full matrices are faster than sparse ones
-LARGE = 100_000  # nonzeros from which symmetry is judged by a product
-PRODUCT = 10.0  # round-off of a product's entry, in units of that of an entry
 
 _known: dict[int, tuple[weakref.ref[Any], int]] = {}
 
@@ -49,11 +47,20 @@ def symmetry_of(operator: Any) -> int:
     return symmetry
 
 
-def _mirrors(A: sp.csr_matrix, sign: float, tolerance: float) -> bool:
+def _mirrors(
+    A: sp.csr_matrix,
+    sign: float,
+    tolerance: float,
+    large: int = 100_000,
+    product: float = 10.0,
+) -> bool:
     """Whether |a_ij ± a_ji| ≤ tolerance √(r_i r_j) for every entry.
 
     Of a large A the rows of S(A ± Aᵀ)S x are compared, S = diag(r)^(−1/2) and x random: the sum
     costs thirty products, and with an x of normal deviates no deviation hides in one.
+
+    large: nonzeros from which the product is compared. product: round-off of its entries, in units
+    of that of an entry.
     """
     n = A.shape[0]
     if A.nnz == 0:
@@ -66,11 +73,11 @@ def _mirrors(A: sp.csr_matrix, sign: float, tolerance: float) -> bool:
     filled = np.flatnonzero(np.diff(A.indptr))
     sizes[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[filled])
     d = _row_roots(sizes)
-    if A.nnz <= LARGE:
+    if A.nnz <= large:
         apart = (A + sign * A.T).tocoo()
         return bool(np.all(np.abs(apart.data) <= tolerance * d[apart.row] * d[apart.col]))
     x = np.random.default_rng(0).standard_normal(n) / d
-    return bool(np.all(np.abs(A @ x + sign * (A.T @ x)) <= PRODUCT * tolerance * d))
+    return bool(np.all(np.abs(A @ x + sign * (A.T @ x)) <= product * tolerance * d))
 
 
 def _row_roots(sizes: Array) -> Array:

@@ -18,7 +18,6 @@ from assembly.errors import SingularSystemError
 from assembly.magnitudes import ROUND_OFF
 from assembly.types import Array, Index
 
-DENSE = 3000  # DOFs up to which LAPACK counts, in about a second
 UNPIVOTED = dict(diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
@@ -54,12 +53,13 @@ class SuperLUFactor:
         """Python gives the memory back with the object."""
 
 
-def inertia(A: sp.spmatrix, order: Index | None = None) -> int:
-    """The number of negative eigenvalues of a symmetric A: of small ones by LAPACK's pivoted LDLᵀ.
+def inertia(A: sp.spmatrix, order: Index | None = None, dense: int = 3000) -> int:
+    """The number of negative eigenvalues of a symmetric A: of up to so many DOFs by LAPACK's
+    pivoted LDLᵀ, in about a second.
 
     Raises SingularSystemError when a pivot is zero, or as `unpivoted_inertia` does.
     """
-    if A.shape[0] > DENSE:
+    if A.shape[0] > dense:
         return unpivoted_inertia(A, order)
     lower, pivots, fault = la.lapack.dsytrf(A.toarray(), lower=1, lwork=64 * A.shape[0])
     if fault:

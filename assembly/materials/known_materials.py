@@ -62,11 +62,10 @@ REFERENCES = {
     "plastic": (2.8e9, 1200.0),
     "rubber": (5e6, 1100.0),
 }
-MODULUS_UNITS = {"kPa": 1e3, "MPa": 1e6, "GPa": 1e9, "psi": 6894.757, "ksi": 6.894757e6}
-MODULUS_UNITS["Mpsi"] = 6.894757e9
+MODULUS_UNITS = {"kPa": 1e3, "MPa": 1e6, "GPa": 1e9}
+MODULUS_UNITS |= {"psi": 6894.757, "ksi": 6.894757e6, "Mpsi": 6.894757e9}
 DENSITY_UNITS = {"g/cm³": 1e3, "kg/mm³": 1e9, "t/mm³": 1e12, "lb/in³": 27679.9, "g/m³": 1e-3}
 NAMED_WITHIN = math.log10(3.0)  # of a material that has the name of a reference
-UNIT_WITHIN = 0.35  # sum of the distances in log10 of E and rho from a reference
 
 
 def material_questions(E: float, nu: float | None, rho: float, name: str) -> list[tuple[str, str]]:
@@ -92,8 +91,11 @@ def _apart(value: float, reference: float) -> float:
     return abs(math.log10(value / reference))
 
 
-def _unit_questions(E: float, rho: float, name: str | None) -> list[tuple[str, str]]:
-    """Questions that name the units in which the constants would be those of a reference."""
+def _unit_questions(
+    E: float, rho: float, name: str | None, within: float = 0.35
+) -> list[tuple[str, str]]:
+    """Questions that name the units in which the constants would be those of a reference: the sum
+    of the distances in log10 of E and rho from it is within so much."""
     candidates = []
     for reference, (E_known, rho_known) in REFERENCES.items():
         if name is not None and reference != name:
@@ -101,7 +103,7 @@ def _unit_questions(E: float, rho: float, name: str | None) -> list[tuple[str, s
         for E_unit, E_factor in {"": 1.0, **MODULUS_UNITS}.items():
             for rho_unit, rho_factor in {"": 1.0, **DENSITY_UNITS}.items():
                 distance = _apart(E * E_factor, E_known) + _apart(rho * rho_factor, rho_known)
-                if distance <= UNIT_WITHIN and (E_unit or rho_unit):
+                if distance <= within and (E_unit or rho_unit):
                     changed = bool(E_unit) + bool(rho_unit)
                     candidates.append((changed, distance, reference, E_unit, rho_unit))
     if candidates:

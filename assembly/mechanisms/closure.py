@@ -33,8 +33,6 @@ from assembly.mechanisms.rigid_state import (
 )
 from assembly.types import Array, Index, Mask
 
-FIRST_STEP = 1e-3  # s
-
 
 class _Wall(SingularPositionError):
     """A singular position that ends the motion at t (s)."""
@@ -60,7 +58,9 @@ class Closure:
         initial: Pose,
         length: float,
         period: float | None,
+        first_step: float = 1e-3,
     ) -> None:
+        """first_step: to the first anchor, s."""
         self.rows, self.count = rows, count
         self.length, self.period = length, period
         self.equations = ClosureEquations(rows, count, components, length)
@@ -71,7 +71,7 @@ class Closure:
         near = Pose(start.r[None].copy(), start.R[None].copy())
         start = self._newton_all(np.zeros(1), near, np.ones(1, dtype=bool))[0].at(0)
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
-        self._step = {1: FIRST_STEP, -1: FIRST_STEP}
+        self._step = {1: first_step, -1: first_step}
         self._walls: dict[int, _Wall] = {}
         self._cache: dict[float, RigidState] = {}
 

@@ -33,8 +33,6 @@ from assembly.mechanisms.conditions import Condition, triads
 from assembly.mechanisms.joint_rows import Evaluated, Frames, JointRows
 from assembly.types import Array, Index
 
-HALF_TURN = 3.0  # rad: a bushing with rotational stiffness must turn less
-
 
 @dataclass(frozen=True)
 class Deflected:
@@ -136,9 +134,10 @@ class Deflections:
         out[..., self._turning, :, :] = H[..., self.turns, :, :]
         return out
 
-    def _check(self, phi: Array, t: ArrayLike) -> None:
+    def _check(self, phi: Array, t: ArrayLike, most: float = 3.0) -> None:
+        """most: rad; a bushing with rotational stiffness must turn less than half a turn."""
         angle = np.linalg.norm(phi, axis=-1)
-        for *when, number in np.argwhere(angle > HALF_TURN).tolist():
+        for *when, number in np.argwhere(angle > most).tolist():
             bushing = self.bushings[number]
             turning = bushing.carries(self.size) if self.planar else bushing.acts(self.size)
             if np.any(turning[self.moves :]):

@@ -20,7 +20,6 @@ from assembly.mechanisms.topology import Topology
 from assembly.mechanisms.transformation import Partition, choose_partition
 from assembly.types import Array, Index, Mask
 
-SAMPLES = 32  # instants at which the choice of slaves is tried
 PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
 
 
@@ -40,14 +39,18 @@ class ElasticReduction:
 
     @classmethod
     def chosen(
-        cls, dynamics: InverseDynamics, held: Mask, preferred: Mapping[str, str]
+        cls,
+        dynamics: InverseDynamics,
+        held: Mask,
+        preferred: Mapping[str, str],
+        samples: int = 32,
     ) -> ElasticReduction:
-        """With a partition that is well conditioned along the motion.
+        """With a partition that is well conditioned along the motion, at so many instants.
 
         preferred: for some joints, the body whose DOFs remain. MechanismError where they cannot.
         """
         topology, closure = dynamics.topology, dynamics.closure
-        times = np.array(closure.sample_times(SAMPLES))
+        times = np.array(closure.sample_times(samples))
         gradients = dynamics.at(closure.states(times)).gradient.value
         read = np.abs(gradients).max(axis=0) > 1e-9 * topology.length
         weight = topology.preference(preferred, read)

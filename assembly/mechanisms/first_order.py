@@ -29,7 +29,6 @@ from assembly.mechanisms.joint_assembly import CHANGED, K
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.types import Array
 
-ROUNDS = 4  # of subspace iteration, from vectors at random
 LOAD_STIFFNESS = ("K_epsilon", "K_omega2", "K_G", "K_transport")
 FREE = (
     "prestress: the mechanism is free to move, so that no deflection is determined for "
@@ -165,15 +164,17 @@ class FirstOrderDeflections:
         terms = self.topology.compliance.terms(self.now.state.t, gradient)
         return np.stack([0.0 * terms.damping, terms.damping, terms.stiffness])
 
-    def _judge(self, changes: Array, squares: Array, stress: Array, loads: Array) -> None:
-        """Judges the largest error estimate of all instants, by Ritz modes.
+    def _judge(
+        self, changes: Array, squares: Array, stress: Array, loads: Array, rounds: int = 4
+    ) -> None:
+        """Judges the largest error estimate of all instants, by Ritz modes: of so many rounds of
+        subspace iteration, from vectors at random.
 
         changes, squares: of first and second order in the deflections, but for those of the stress.
         loads: the stiffness of the loads at no deflection. Values (P, entries).
         """
         n, error = self.pattern.sparsity.shape[0], 0.0
         modes = np.random.default_rng(0).standard_normal((n, min(n, RITZ_MODES)))
-        rounds = ROUNDS
         tocsr = self.pattern.sparsity.tocsr
         each = zip(self._factors, self._mass, changes, squares, stress, loads, strict=True)
         for factor, M, U, square, stressed, load in each:

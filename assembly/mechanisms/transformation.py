@@ -17,8 +17,6 @@ from assembly.errors import MechanismError, SingularPositionError
 from assembly.magnitudes import EQUAL
 from assembly.types import Array, Index
 
-GOOD_ENOUGH = 4.0  # a choice of slaves at most this far from the best condition number is kept
-
 
 @dataclass(frozen=True)
 class Partition:
@@ -59,9 +57,9 @@ def _inverse(Js: Array) -> tuple[Array, Array]:
     return inverse, np.where(singular, np.inf, size * other)
 
 
-def choose_partition(samples: Array, preference: Array) -> Partition:
+def choose_partition(samples: Array, preference: Array, enough: float = 4.0) -> Partition:
     """Slaves that keep J_s well conditioned at every sampled instant, the preferred ones where
-    possible.
+    possible: where they are at most `enough` times as far off as the best condition number.
 
     samples: J at some instants, (k, m, touched). preference (touched,): the larger, the rather a
     slave.
@@ -79,7 +77,7 @@ def choose_partition(samples: Array, preference: Array) -> Partition:
             f"the {rows} joint conditions on elastic DOFs are not independent: a joint repeats "
             f"what others impose"
         )
-    slaves = choices[int(conditions[0] > GOOD_ENOUGH * conditions[1])]
+    slaves = choices[int(conditions[0] > enough * conditions[1])]
     return Partition(slaves, np.setdiff1d(np.arange(touched), slaves))
 
 

@@ -23,15 +23,16 @@ from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_r
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array
 
-SLOW = 0.5  # ratio of two Newton steps from which the tangent is formed exactly
-SMALLEST_SHARE = 2.0**-9  # of the path: below it, it ends
-LIMIT_POINT = 5.0  # times the slope of the path at its start: above it, the path turns back
-
 Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
 
 
-def newton(motion: DeformedMotion, q: Array, guess: Array) -> tuple[DeformedState, int]:
-    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none."""
+def newton(
+    motion: DeformedMotion, q: Array, guess: Array, slow: float = 0.5
+) -> tuple[DeformedState, int]:
+    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none.
+
+    slow: ratio of two steps from which the tangent is formed exactly.
+    """
     rest = np.zeros_like(q)
     state = motion.closed(q, rest, rest, guess)
     last, exact = np.inf, False
@@ -47,19 +48,25 @@ def newton(motion: DeformedMotion, q: Array, guess: Array) -> tuple[DeformedStat
         noise = ROUND_OFF * np.abs(state.force).max(initial=0.0)
         if converged or np.abs(state.residual).max(initial=0.0) <= noise:
             return state, iteration
-        exact = exact or size > SLOW * last
+        exact = exact or size > slow * last
         last = size
     raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
 
 
 def equilibrium(
-    at: Callable[[float], DeformedMotion], before: Point, here: Point
+    at: Callable[[float], DeformedMotion],
+    before: Point,
+    here: Point,
+    smallest: float = 2.0**-9,
+    steepest: float = 5.0,
 ) -> Trim | ConvergenceError:
     """The equilibrium at the end of a path, or why the path ends before.
 
     at: the equations at a share of the path, from 0 to 1. here: the equilibrium at 0; before: one
     at a negative share, or `here` again. The next is sought along the secant of the last two. The
     error says at which share the path ends; `partial`: the DOFs (all,) of the last equilibrium.
+    smallest: step, of the path, below which it ends. steepest: times the slope of the path at its
+    start, above which it turns back.
     """
     step, iterations, slopes = 1.0, 0, [np.inf]
     reached: DeformedState | None = None
@@ -72,10 +79,10 @@ def equilibrium(
             reached, count = newton(at(target), *start)
         except (ConvergenceError, SingularSystemError, MechanismError) as failure:
             step *= 0.5
-            if step >= SMALLEST_SHARE:
+            if step >= smallest:
                 continue
             why = f"no equilibrium found beyond {share:.4g} of the loads ({failure})"
-            if slopes[-1] > LIMIT_POINT * slopes[0]:
+            if slopes[-1] > steepest * slopes[0]:
                 why = (
                     f"the machine buckles at {share:.4g} of its loads: the path of equilibria "
                     "ends there at a limit point"

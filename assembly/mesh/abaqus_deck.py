@@ -38,7 +38,6 @@ _KINDS: tuple[tuple[str, str, int], ...] = (
 
 
 MOST_INCLUDES = 200
-LARGEST_NUMBER = 2**53
 
 
 @dataclass
@@ -158,10 +157,10 @@ def _words(block: _Block) -> list[str]:
     return [word.strip() for line in block.data for word in line.split(",") if word.strip()]
 
 
-def _number(word: str) -> int:
+def _number(word: str, largest: int = 2**53) -> int:
     """A node or element number; ValueError for one that no program writes."""
     number = int(word)
-    if abs(number) > LARGEST_NUMBER:
+    if abs(number) > largest:
         raise ValueError(f"a number with {len(word)} digits is too large")
     return number
 

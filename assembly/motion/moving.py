@@ -204,20 +204,18 @@ def _check_turning(body: Body, now: Kinematics) -> None:
         check_support(body, turning)
 
 
-OFF_AXIS = 1e-3  # distance of the centre of mass from the axis over the size of the body
-
-
 def check_rotation(body: Body, omega: Array) -> None:
     """Asks about a body that turns too fast about an axis through the origin; omega (3,), rad/s."""
     speed = np.linalg.norm(np.cross(omega, body.dofs.coordinates), axis=1).max(initial=0.0)
     check_speed(float(speed), "omega", float(np.linalg.norm(omega)), "rad/s")
 
 
-def check_support(body: Body, axis: Array) -> None:
+def check_support(body: Body, axis: Array, off_axis: float = 1e-3) -> None:
     """Asks about an unsupported body that rotates about an axis off its centre of mass.
 
     axis: (3,), of the rotation, through the origin. A free body turns about its centre of mass: to
     turn about another point takes a force, so a clamp, a pin or a spring is missing.
+    off_axis: distance of the centre of mass from the axis, over the size of the body, that is none.
     """
     if body.fixed.any():
         return
@@ -230,7 +228,7 @@ def check_support(body: Body, axis: Array) -> None:
     # The inertia loads of ω = 1 about the axis add up to m times the arm of the centre of mass.
     coefficients = np.concatenate([unit**2, unit[[0, 0, 1]] * unit[[1, 2, 2]], np.zeros(6)])
     arm = float(np.linalg.norm(along.T @ (body.statics.inertia_loads @ coefficients))) / mass
-    if arm > OFF_AXIS * max(float(np.ptp(body.dofs.coordinates, axis=0).max()), arm):
+    if arm > off_axis * max(float(np.ptp(body.dofs.coordinates, axis=0).max()), arm):
         ask(
             "clamped",
             None,

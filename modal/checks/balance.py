@@ -12,9 +12,6 @@ from modal.eigen.solve import solve
 from modal.transient.equations import freezer
 from modal.transient.transient import integrate
 
-CYCLES = 10  # of the slowest mode
-STEPS = 30  # a cycle, of a method of order 6
-MOST_STEPS = 480
 BOUND = 1e-6
 # Halving the step divides the error of the method by 2⁶, or by 2³ (its stage order is 3) where
 # stiff modes are not resolved. The defect of matrices that jump falls by about 2² only: the work
@@ -23,7 +20,13 @@ FALL = 2.0**2.5
 
 
 def energy_balance(
-    model: Any, t0: float = 0.0, t1: float | None = None, progress: bool = False
+    model: Any,
+    t0: float = 0.0,
+    t1: float | None = None,
+    progress: bool = False,
+    *,
+    cycles: float = 10,
+    steps: tuple[int, int] = (30, 480),
 ) -> Property:
     """P6 of a model with freeze(t): its lowest mode is released at t0 and integrated to t1 (s).
 
@@ -31,8 +34,8 @@ def energy_balance(
     of Hamilton's form. It is the error of the integrator when the equations and their work agree:
     the step is halved while the defect exceeds its bound. P6 fails where the defect does not fall
     as that error does, and is undecided where it does but is still above the bound at the smallest
-    step. t1: by default 10 cycles of that mode. progress: a bar on stderr. Raises
-    InputError, and what `solve` and `integrate` raise.
+    step. cycles: of that mode, at most and by default. steps: a cycle, of the first run and of the
+    last. progress: a bar on stderr. Raises InputError, and what `solve` and `integrate` raise.
     """
     statement = "energy changes by the work done, along a transient"
     start = solve(freezer(model)(t0), k=1)
@@ -40,17 +43,17 @@ def energy_balance(
     if not abs(lam.imag) > 0.0:
         raise InputError("P6 needs a mode that oscillates; the lowest mode does not")
     cycle = 2.0 * np.pi / abs(lam.imag)
-    end = t0 + CYCLES * cycle if t1 is None else min(t1, t0 + CYCLES * cycle)
+    end = t0 + cycles * cycle if t1 is None else min(t1, t0 + cycles * cycle)
     initial = (shape.real, (lam * shape).real)
-    steps, falls = STEPS, [True]  # of each run, whether the defect fell as the error does
-    defect = _defect(model, (t0, end), initial, cycle / steps, progress)
+    (now, most), falls = steps, [True]  # of each run, whether the defect fell as the error does
+    defect = _defect(model, (t0, end), initial, cycle / now, progress)
     # Two runs may be needed until the steps are small enough for the error to fall at its order.
-    while defect > BOUND and 2 * steps <= MOST_STEPS and any(falls[-2:]):
-        steps, before = 2 * steps, defect
-        defect = _defect(model, (t0, end), initial, cycle / steps, progress)
+    while defect > BOUND and 2 * now <= most and any(falls[-2:]):
+        now, before = 2 * now, defect
+        defect = _defect(model, (t0, end), initial, cycle / now, progress)
         falls.append(FALL * defect <= before)
     verdict: Verdict = "fails" if not falls[-1] else "holds" if defect <= BOUND else "undecided"
-    note = f"{(end - t0) / cycle:.3g} cycles, {steps} steps each"
+    note = f"{(end - t0) / cycle:.3g} cycles, {now} steps each"
     if verdict == "undecided":
         note += "; the error of the integrator still falls with the step"
     return Property("P6", statement, defect, BOUND, verdict, note)

@@ -35,9 +35,6 @@ from modal.tracking.tracking import track
 from modal.transient.equations import freezer, is_second_order
 from modal.types import Array, Complex, Index
 
-SHARED = 0.3  # of a mode's largest part in any Floquet vector: least part in another one
-RESONANCE_WIDTH = 0.15  # of 2π/T
-
 
 def crosscheck(
     model: Any,
@@ -251,12 +248,13 @@ class _Work:
         )
 
 
-def _matched(floquet: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
+def _matched(floquet: FloquetModes, unfrozen: Unfrozen, lam: Complex, shared: float = 0.3) -> Array:
     """Rate and error (2, m) of the Floquet exponent each frozen mode turns into.
 
     Each Floquet vector is assigned to its dominant mode, two to a conjugate pair; the faster
     growing of the two is that of the mode. A growing Floquet vector that consists of several
-    vibrations (a combination resonance) counts for each of them.
+    vibrations (a combination resonance) counts for each of them: `shared` is the least part of a
+    mode in it, of the largest part in any.
     """
     modes = unfrozen.frozen(unfrozen.t0)
     values, left = modes.values, modes.left
@@ -277,7 +275,7 @@ def _matched(floquet: FloquetModes, unfrozen: Unfrozen, lam: Complex) -> Array:
         if not out[0, i] >= rate:
             out[:, i] = rate, floquet.error[column]
     for i in np.flatnonzero(pairs):
-        for column in np.flatnonzero(weight[i] >= SHARED * weight[i].max()):
+        for column in np.flatnonzero(weight[i] >= shared * weight[i].max()):
             rate, error = floquet.exponents[column].real, floquet.error[column]
             if rate > max(out[0, i], error):
                 out[:, i] = rate, error
@@ -304,15 +302,15 @@ def _means(at: Array, values: Array) -> Array:
     return out
 
 
-def _announced(lam: Complex, at: Array, T: float | None) -> list[str]:
-    """For each mode the nearest combination it takes part in, or ""."""
+def _announced(lam: Complex, at: Array, T: float | None, width: float = 0.15) -> list[str]:
+    """For each mode the nearest combination it takes part in, or "". width: of 2π/T."""
     count = lam.shape[1]
     if T is None:
         return [""] * count
     inside = at <= at[0] + T * (1.0 + 1e-9)
     means = _means(at[inside], np.abs(lam[inside].imag))
     known = np.flatnonzero(np.isfinite(means) & (means > 0.0))
-    resonances = announced(means[known], T, RESONANCE_WIDTH)
+    resonances = announced(means[known], T, width)
     out = [""] * count
     for r in reversed(resonances):
         for i in (r.first, r.second):

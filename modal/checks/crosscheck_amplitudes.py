@@ -24,8 +24,6 @@ from modal.data.variables import CROSSCHECK_AMPLITUDES
 from modal.transient.nonlinear import check_nonlinear
 from modal.types import Array, Complex
 
-SETTLED = 0.02  # relative change of an envelope, from one quarter of the motion to the next
-VANISHED = 1e-3  # of the initial amplitude
 STABLE = ("decays", "periodic", "bounded")  # outcomes that a stable linear verdict allows
 
 
@@ -183,28 +181,37 @@ def _real_rate(t: Array, c: Complex, lam: complex) -> complex:
     return complex((np.interp(t[0] + end, t, logs) - logs[0]) / end)
 
 
-def outcome_of(coordinate: Complex, lam: complex, span: float, conservative: bool) -> str:
+def outcome_of(
+    coordinate: Complex,
+    lam: complex,
+    span: float,
+    conservative: bool,
+    *,
+    settled: float = 0.02,
+    vanished: float = 1e-3,
+) -> str:
     """The outcome of a motion that was integrated to its end.
 
     coordinate (T,): at evenly spaced instants over `span` s, 1 at the start in the linear motion
-    e^{λt}. Envelopes are the largest |coordinate| of the quarters of the motion.
+    e^{λt}. Envelopes are the largest |coordinate| of the quarters of the motion. settled: relative
+    change of an envelope from one quarter to the next. vanished: part of the initial amplitude.
     """
     third, last = np.array_split(coordinate, 4)[2:]
     envelope = float(np.abs(last).max())
-    if not conservative and envelope < VANISHED * abs(coordinate[0]):
+    if not conservative and envelope < vanished * abs(coordinate[0]):
         return "decays"
     change = float(np.log(envelope / np.abs(third).max()))
     spreads = [float(np.abs(part - part.mean()).max()) for part in (third, last)]
     offset = abs(complex(last.mean()))
     if conservative:
-        if abs(change) <= SETTLED:
+        if abs(change) <= settled:
             return "periodic"
         return "grows" if change > 0.0 and envelope > 2.0 * abs(coordinate[0]) else "bounded"
-    comes_to_rest = spreads[1] < (1.0 - SETTLED) * spreads[0] or spreads[1] < SETTLED * offset
+    comes_to_rest = spreads[1] < (1.0 - settled) * spreads[0] or spreads[1] < settled * offset
     if comes_to_rest and offset > spreads[1]:
         return "another equilibrium"
-    # A slow linear rate changes the envelope by less than SETTLED, yet it has not settled.
-    if abs(change) <= min(SETTLED, 0.1 * abs(lam.real) * 0.25 * span):
+    # A slow linear rate changes the envelope by less than `settled`, yet it has not settled.
+    if abs(change) <= min(settled, 0.1 * abs(lam.real) * 0.25 * span):
         return "limit cycle"
     if change > 0.0:
         return "grows"

@@ -16,11 +16,8 @@ from modal.tracking.rates import FLOOR
 
 Outcome = Literal["confirmed", "frozen misleads", "undecided"]
 
-HARMONICS = 4  # of 2π/T that are looked at
 PRESTRESS, RESONANCE = "missing prestress", "parametric resonance"
 DRIFT, NON_NORMAL = "drift", "non-normal growth"
-
-GAIN = 10.0  # largest transient growth of the energy norm of a confirmed mode
 
 
 @dataclass(frozen=True)
@@ -71,10 +68,11 @@ class Diagnosis:
         return f"{text} ({self.remark})" if self.remark else text
 
 
-def diagnose(e: Evidence, tolerance: float = 0.05) -> Diagnosis:
+def diagnose(e: Evidence, tolerance: float = 0.05, gain: float = 10.0) -> Diagnosis:
     """Compare the frozen growth rate with the truth: the Floquet exponent, else the transient.
 
     tolerance: relative, on rates; two rates also agree when they differ by less than FLOOR |λ|.
+    gain: largest transient growth of the energy norm of a confirmed mode.
     """
     if not np.isfinite(e.frozen_rate):
         return Diagnosis(
@@ -98,7 +96,7 @@ def diagnose(e: Evidence, tolerance: float = 0.05) -> Diagnosis:
             "frozen misleads", PRESTRESS, "K(ω²) acts without K_G: freeze with prestress"
         )
     if max(gap, doubt) <= allowed:
-        if e.frozen_rate <= allowed and e.gain > GAIN:
+        if e.frozen_rate <= allowed and e.gain > gain:
             return Diagnosis(
                 "frozen misleads", NON_NORMAL, f"grows {e.gain:.3g} times before it settles"
             )
@@ -255,7 +253,9 @@ class Resonance:
         )
 
 
-def announced(mean_frequencies: ArrayLike, period: float, width: float) -> list[Resonance]:
+def announced(
+    mean_frequencies: ArrayLike, period: float, width: float, harmonics: int = 4
+) -> list[Resonance]:
     """The combinations closer than `width` · 2π/T to one of the first harmonics, closest first.
 
     mean_frequencies (m,): ω̄_i, rad/s, means over the period. Of an undamped Hamiltonian model
@@ -269,6 +269,6 @@ def announced(mean_frequencies: ArrayLike, period: float, width: float) -> list[
                 total = abs(omega[i] + sign * omega[j])
                 k = round(total / base)
                 mismatch = abs(total - k * base)
-                if 1 <= k <= HARMONICS and mismatch <= width * base:
+                if 1 <= k <= harmonics and mismatch <= width * base:
                     found.append(Resonance(i, j, sign, k, float(mismatch)))
     return sorted(found, key=lambda r: r.mismatch)

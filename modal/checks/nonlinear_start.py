@@ -19,8 +19,6 @@ from modal.eigen.solve import solve
 from modal.transient.transient import integrate
 from modal.types import Array, Complex
 
-PIECES = 8  # of a cycle 2π/|λ|, λ real: such a motion may leave the range within a cycle
-
 
 @dataclass(frozen=True)
 class Motion:
@@ -108,10 +106,13 @@ class NonlinearStart:
             "freedom do not settle"
         )
 
-    def motion(self, amplitude: float, cycles: int, steps: int) -> Motion:
+    def motion(self, amplitude: float, cycles: int, steps: int, parts: int = 8) -> Motion:
         """The transient over `cycles` with `steps` a cycle, in pieces, up to where a step fails,
-        however it is divided."""
-        pieces = 1 if self.oscillates else PIECES
+        however it is divided.
+
+        parts: of a cycle 2π/|λ|, λ real: such a motion may leave the range within a cycle.
+        """
+        pieces = 1 if self.oscillates else parts
         length = self.cycle / pieces
         step = length / -(-steps // pieces)
         q, v = self.initial(amplitude)

@@ -24,20 +24,17 @@ from modal.periodic.balanced import Balanced, energy_root
 from modal.periodic.collocation import GAUSS, monodromy
 from modal.periodic.floquet import on_basis
 from modal.periodic.galerkin import GalerkinModel, modal_basis
-from modal.periodic.tolerances import GUARD
 from modal.reduction.interpolation import (
     Sampled,
     chebyshev_interpolant,
     one_by_one,
     periodic_interpolant,
 )
+from modal.reduction.tolerances import GUARD
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
 from modal.types import Array, Complex
 
 RECORDS = 65  # instants of a period that are tracked by default, and where coordinates are taken
-RESOLUTION = 0.25  # |λ| h of the fastest mode followed, in steps of order 6
-INSTANTS = 12  # whose frozen modes span the reduced space
-FULL = 24  # degrees of freedom up to which a model is not reduced
 
 
 @dataclass(frozen=True)
@@ -88,16 +85,24 @@ class Unfrozen:
         self.size = self.matrix(t0).shape[0]
 
     def _reduced(
-        self, model: Any, k: int, period: float | None, progress: bool | None
+        self,
+        model: Any,
+        k: int,
+        period: float | None,
+        progress: bool | None,
+        small: int = 24,
+        count: int = 12,
     ) -> SecondOrderModel:
+        """The model of up to `small` degrees of freedom, or that on the frozen modes of so many
+        instants."""
         span = min(self.t1 - self.t0, period or np.inf)
         reduced = on_basis(model, self.t0, span, k)
         if reduced is not None:
             self.source = model = reduced
         full = SecondOrderModel(model)
-        if reduced is None and full.at(self.t0).system.n <= FULL:
+        if reduced is None and full.at(self.t0).system.n <= small:
             return full
-        times = (self.t0 + span * np.linspace(0.0, 1.0, INSTANTS)).tolist()
+        times = (self.t0 + span * np.linspace(0.0, 1.0, count)).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)
         basis = modal_basis(model, instants, k + GUARD)
         self.frozen_basis = basis if reduced is None else None
@@ -173,17 +178,19 @@ def follow_transients(
     sigma: Array,
     turns: int = 1,
     progress: bool | None = False,
+    resolution: float = 0.25,
 ) -> ModeTransients:
     """Start in every frozen mode at once, and project on the left vectors of later instants.
 
     at (T,): times of the tracks; lam (T, m) their eigenvalues, sigma (T, m) their corrected
-    rates. turns: how often the motion over `at`, then a period, is run through.
+    rates. turns: how often the motion over `at`, then a period, is run through. resolution:
+    |λ| h of the fastest mode, in steps of order 6.
     """
     chosen = np.unique(np.linspace(0, len(at) - 1, RECORDS).round().astype(int))
     times = at[chosen]
     pairs = shown(list(zip(times, chosen, strict=True)), "frozen modes", "instant", progress)
     instants = [_Instant(unfrozen, float(t), lam[j]) for t, j in pairs]
-    longest = RESOLUTION / max(float(np.nanmax(np.abs(lam))), 1e-300)
+    longest = resolution / max(float(np.nanmax(np.abs(lam))), 1e-300)
     fine, rough = (unfrozen.propagators(times, longest, n, progress) for n in (2, 1))
     x = instants[0].right
     y = x.copy()

@@ -12,9 +12,6 @@ from modal.eigen.tolerances import GROUP
 from modal.tracking.tracking import track
 from modal.types import Array, Complex, Mask
 
-MARGIN = 1.2  # of the largest speed: the modes up to there are followed
-NEAR = 0.05  # |Im λ − Ω| / Ω of a mode that may touch the line between two speeds
-
 
 class _Frozen:
     def __init__(self, freeze: Freeze) -> None:
@@ -25,16 +22,17 @@ class _Frozen:
 
 
 def campbell_crossings(
-    freeze: Freeze, low: float, high: float, k: int, points: int
+    freeze: Freeze, low: float, high: float, k: int, points: int, margin: float = 1.2
 ) -> tuple[list[Critical], bool]:
     """The k lowest critical speeds of a range, and whether a count confirms that none is missing.
 
     From one end of a range to the other the number of oscillating modes below the line changes by
-    one at each crossing, and where an overdamped mode begins or ceases to oscillate.
+    one at each crossing, and where an overdamped mode begins or ceases to oscillate. The modes up
+    to `margin` times the largest speed are followed.
     """
     low = low if low > 0.0 else 1e-6 * high
     grid = np.linspace(low, high, points)
-    modes = max(_modes_needed(freeze, w, MARGIN * high) for w in (low, 0.5 * (low + high), high))
+    modes = max(_modes_needed(freeze, w, margin * high) for w in (low, 0.5 * (low + high), high))
     values = _followed(freeze, grid, modes)
     found = _crossings(freeze, grid, values)
     for a, b in _touching(grid, values):
@@ -45,7 +43,7 @@ def campbell_crossings(
     if len(found) > k:
         end = 0.5 * (found[k - 1].speed + found[k].speed)
     signed = sum(1 if c.slope < 1.0 else -1 for c in found if c.speed < end)
-    change = _below(freeze, end, MARGIN * high) - _below(freeze, low, MARGIN * high)
+    change = _below(freeze, end, margin * high) - _below(freeze, low, margin * high)
     return found[:k], change == signed + _begun(grid, values, end)
 
 
@@ -85,8 +83,11 @@ def _crossings(freeze: Freeze, grid: Array, values: Complex) -> list[Critical]:
     return found
 
 
-def _touching(grid: Array, values: Complex) -> list[tuple[float, float]]:
-    """Pieces of the grid where a mode comes close to the line and turns away from it."""
+def _touching(grid: Array, values: Complex, near: float = 0.05) -> list[tuple[float, float]]:
+    """Pieces of the grid where a mode comes close to the line and turns away from it.
+
+    near: |Im λ − Ω| / Ω of a mode that may touch the line between two speeds.
+    """
     distance = np.abs(values.imag - grid[:, None]) / np.maximum(grid[:, None], 1e-300)
     out = set()
     for i in range(1, len(grid) - 1):
@@ -94,7 +95,7 @@ def _touching(grid: Array, values: Complex) -> list[tuple[float, float]]:
         side = np.sign(values.imag[i - 1 : i + 2] - grid[i - 1 : i + 2, None])
         with np.errstate(invalid="ignore"):
             turns = (
-                (d[1] <= d[0]) & (d[1] <= d[2]) & (d[1] < NEAR) & (np.abs(side.sum(axis=0)) == 3)
+                (d[1] <= d[0]) & (d[1] <= d[2]) & (d[1] < near) & (np.abs(side.sum(axis=0)) == 3)
             )
         if np.any(turns):
             out.add((float(grid[i - 1]), float(grid[i + 1])))

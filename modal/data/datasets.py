@@ -21,7 +21,6 @@ from modal.data.results import as_results
 from modal.data.variables import COORDINATES, MAP, SWEPT, Table, Variable
 
 PACKAGES = ("frozen-motion", "numpy", "scipy", "petsc4py", "slepc4py", "xarray")
-LONGEST = 20_000  # characters of a description; an attribute of NetCDF holds 64 KiB
 WORDS = "UTO"  # kinds of arrays of words
 _REPEATED = re.compile(r"^(event|partner|gap|event_at)_\d+$")  # further events of one cell
 
@@ -124,10 +123,13 @@ def versions() -> dict[str, str]:
     return found
 
 
-def made_from(model: Any) -> str:
-    """What a model was made from, in one line; the name of its type where it does not say."""
+def made_from(model: Any, longest: int = 20_000) -> str:
+    """What a model was made from, in one line; the name of its type where it does not say.
+
+    longest: characters; an attribute of NetCDF holds 64 KiB.
+    """
     words = str(getattr(model, "made_from", "") or type(model).__name__)
-    return words if len(words) <= LONGEST else f"{words[:LONGEST]} …"
+    return words if len(words) <= longest else f"{words[:longest]} …"
 
 
 def plain(value: Any) -> str | int | float | list[float]:

@@ -8,7 +8,7 @@ around a circle (modal/eigen/winding.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -24,9 +24,6 @@ from modal.eigen.spectrum import overdamped
 from modal.eigen.tolerances import ATTEMPTS, COARSE
 from modal.eigen.winding import Circle, conjugated, missing_inside
 from modal.types import Array
-
-STEP = 1e-2  # how far above the last wanted distance the count is taken, at most, relative
-MOVES = (1.0, 0.6, 1.4)  # of that step, for a radius that an eigenvalue turns out to be on
 
 Count = Callable[[Circle, Pairs], int]
 
@@ -135,30 +132,33 @@ def _counted(
     k: int,
     target: complex,
     loose: bool,
+    moves: Sequence[float] = (1.0, 0.6, 1.4),
 ) -> tuple[Circle, int]:
     """A circle that holds the k nearest of those found, and how many it holds besides them.
 
     distance: of the found to the target, ascending. loose: there are zeros, which the circle keeps
-    away from too: det Q has them to round-off only.
+    away from too: det Q has them to round-off only. moves: of the step into the gap, for a radius
+    that an eigenvalue turns out to be on.
     """
     beyond = distance[min(k, len(distance)) - 1 :]
     if loose:
         beyond = np.sort(np.append(beyond, max(abs(target), beyond[0])))
     inner, step = _gap(beyond, COARSE * abs(target))
-    for move in MOVES:
+    for move in moves:
         circle = Circle(target, inner + move * step)
         try:
             return circle, missing_from(circle, found)
         except (AccuracyError, SingularSystemError):
-            if move == MOVES[-1]:
+            if move == moves[-1]:
                 raise
     raise AssertionError("unreachable")
 
 
-def _gap(distance: Array, least: float) -> tuple[float, float]:
-    """The first of these distances with a gap above it, and a step into the gap."""
+def _gap(distance: Array, least: float, most: float = 1e-2) -> tuple[float, float]:
+    """The first of these distances with a gap above it, and a step into the gap: at most this
+    part of the distance."""
     for here, above in pairwise(distance):
         size = max(here, least)
         if above - here > 2.0 * COARSE * size:
-            return float(here), float(min(0.5 * (above - here), STEP * size))
-    return float(distance[-1]), float(STEP * max(distance[-1], least))
+            return float(here), float(min(0.5 * (above - here), most * size))
+    return float(distance[-1]), float(most * max(distance[-1], least))

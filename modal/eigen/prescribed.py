@@ -44,7 +44,6 @@ from modal.eigen.tolerances import GROUP
 from modal.types import Array, Complex, Mask
 
 ROUND_OFF = 1e-13  # of ‖|A||R|‖, the terms of a product A R
-ORDERS = 6  # of the series in λ: longer Jordan chains are not looked for
 NEAR = 1e-3  # of the rates of the rigid motions: distance of a defective value from its exact one
 PARTS = ("C", "D", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 VELOCITY = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -262,12 +261,13 @@ def _distinct(rates: Sequence[float], distance: float) -> list[float]:
     return out
 
 
-def zero_multiplicity(M: Any, C: Any, K: Any, V: Array) -> int:
+def zero_multiplicity(M: Any, C: Any, K: Any, V: Array, orders: int = 6) -> int:
     """How many zero eigenvalues the null fields V (n, m) of K belong to, for any left null fields.
 
     With B and V bordering Q, the solution of Q(λ)x + Bg = 0, Vᵀx = I is a series in λ, and the zero
     of det g at λ = 0 is the multiplicity. It is read off the null space of the block Toeplitz
     matrix of the coefficients of g. A follower force on a free body makes four zeros of one field.
+    orders: of the series; longer Jordan chains are not looked for.
     """
     n, m = V.shape
     K, C, M = (sp.csr_matrix(A) for A in (K, C, M))
@@ -279,7 +279,7 @@ def zero_multiplicity(M: Any, C: Any, K: Any, V: Array) -> int:
     with Factorization(bordered, "general") as factor:
         X = [np.zeros((n, m)), np.asarray(factor.solve(unit))[:n]]
         W = np.asarray(factor.solve_transposed(unit))[:n]
-        for _ in range(1, ORDERS):
+        for _ in range(1, orders):
             load = C @ X[-1] + M @ X[-2]
             S.append(W.T @ load)
             terms = abs(C) @ np.abs(X[-1]) + abs(M) @ np.abs(X[-2])
@@ -287,14 +287,14 @@ def zero_multiplicity(M: Any, C: Any, K: Any, V: Array) -> int:
             X.append(np.asarray(factor.solve(-np.vstack([load, np.zeros((m, m))])))[:n])
     zero = [np.linalg.norm(A) <= MOTION_TOLERANCE * s for A, s in zip(S, size, strict=True)]
     S = [np.zeros((m, m)) if none else A for A, none in zip(S, zero, strict=True)]
-    present = [j for j in range(1, ORDERS) if not zero[j]]
+    present = [j for j in range(1, orders) if not zero[j]]
     if not present:
-        return m * ORDERS
+        return m * orders
     first, last = present[0], present[-1]
     sizes = [float(np.linalg.norm(S[j])) for j in (first, last)]
     rate = (sizes[0] / sizes[1]) ** (1.0 / (last - first)) if last > first else 1.0
-    toeplitz = np.zeros((m * (ORDERS - 1), m * (ORDERS - 1)))
-    for i in range(ORDERS - 1):
+    toeplitz = np.zeros((m * (orders - 1), m * (orders - 1)))
+    for i in range(orders - 1):
         for j in range(i + 1):
             at = np.s_[m * i : m * (i + 1), m * j : m * (j + 1)]
             toeplitz[at] = S[i - j + 1] * rate ** (i - j + 1)

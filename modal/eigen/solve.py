@@ -48,8 +48,6 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 LAPACK, APPLICATION = 2e-8, 1.2e-4
 BLOCK = 1000
 
-AIM = 0.1  # of the backward error allowed: what the block method stops at
-
 
 def solve(
     system: FrozenSystem,
@@ -288,15 +286,18 @@ def search(problem: ModeProblem, find: Callable[[int, int], Pairs]) -> Pairs:
     return find(problem.k, 0)
 
 
-def _block(problem: ModeProblem, seed: int) -> Modes | None:
-    """By the block method; None where it does not apply, or stops short."""
+def _block(problem: ModeProblem, seed: int, share: float = 0.1) -> Modes | None:
+    """By the block method; None where it does not apply, or stops short.
+
+    share: of the backward error allowed, at which it stops.
+    """
     quadratic, chain = problem.quadratic, problem.chain
     if not quadratic.structure.mass or not has_symmetric_null_space(quadratic, chain):
         return None
     solver: BlockSolver | None = None
     try:
         solver = BlockSolver(quadratic, chain, problem.rigid)
-        aim = AIM * problem.tolerance
+        aim = share * problem.tolerance
         found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
     except (AccuracyError, ConvergenceError, SingularSystemError):

@@ -24,13 +24,14 @@ from numpy.typing import NDArray
 from modal.eigen.tolerances import GROUP, HALF, ROUND_OFF
 from modal.types import Array, Complex, Mask
 
-AXIAL = 0.2  # |Im λ|/|λ| of an overdamped mode, at most
 
+def overdamped(eigenvalues: Complex, axial: float = 0.2) -> Mask:
+    """Which eigenvalues decay so fast that |λ| says little about the frequency of their shape.
 
-def overdamped(eigenvalues: Complex) -> Mask:
-    """Which eigenvalues decay so fast that |λ| says little about the frequency of their shape."""
+    axial: largest |Im λ|/|λ| of such a mode.
+    """
     size = np.abs(eigenvalues)
-    return np.asarray((eigenvalues.real < 0.0) & (np.abs(eigenvalues.imag) < AXIAL * size))
+    return np.asarray((eigenvalues.real < 0.0) & (np.abs(eigenvalues.imag) < axial * size))
 
 
 def sizes(eigenvalues: Complex, stiffness: Array, mass: Array) -> Array:

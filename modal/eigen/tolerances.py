@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from assembly.linalg import mirror
+
 EPS = float(np.finfo(float).eps)
-# One product with a matrix or its factor: sums of some tens of terms.
-ROUND_OFF = 64.0 * EPS
+# One product with a matrix or its factor, 64 ε: sums of some tens of terms.
+ROUND_OFF = mirror.ROUND_OFF
 # What products, a solution and a projection leave of a zero, some thousands of ε; so also the
 # backward error of a computed eigenpair.
 ZERO = 1e-12
 # √ε: half of the digits. A product of two errors of this size is round-off.
 HALF = 1e-8
 # √ZERO: what an error of ZERO makes of a double eigenvalue. Closer ones are a group.
-GROUP = 1e-6
+GROUP = float(np.sqrt(ZERO))
 # Relative accuracy that is enough to tell eigenvalues apart, or to see that one is missing.
 COARSE = 1e-4
 # Share of a direction, of the largest or of its length, below which it is next to lost.
@@ -30,5 +32,7 @@ SMALL = 500
 SURE = 4.0
 # Columns of a random block that is iterated, and the iterations that it takes at most.
 BLOCK = 8
+# Rounds of an iteration, or boxes of a search, after which it is given up.
+ROUNDS = 60
 # Repetitions, each from another start or a better one, after which a search is given up.
 ATTEMPTS = 8

@@ -29,10 +29,8 @@ from modal.eigen.tolerances import HALF
 from modal.types import Complex, Mask
 
 FIRST, MOST = 16, 256  # steps of half a circle that p is fitted to
-SHARE = 3  # points to a term of p
 MODULUS = 0.3  # largest change of ln|g| over half an arc that is passed
 TURN = np.pi / 3  # and of its phase
-DEFICIT = 0.5  # of ln|g| inside: 2 FIRST zeros missed half-way in make twice as much
 POINTS = 4000  # factorizations after which it is given up
 
 
@@ -50,11 +48,14 @@ class Circle:
         return f"|λ − {self.centre:.6g}| = {self.radius:.6g} rad/s"
 
 
-def missing_inside(log_det: Callable[[complex], complex], circle: Circle, known: Complex) -> int:
+def missing_inside(
+    log_det: Callable[[complex], complex], circle: Circle, known: Complex, deficit: float = 0.5
+) -> int:
     """Eigenvalues inside the circle, with multiplicity, less those known that are inside.
 
     log_det(z): ln det Q(z), its imaginary part up to 2π. known: as many as are known, inside and
     outside, repeated as often as they occur; closed under conjugation when the centre is real.
+    deficit: of ln|g| inside, that is none; 2 FIRST zeros missed half-way in make twice as much.
     Raises AccuracyError when the phase cannot be followed, as with an eigenvalue on the circle.
     """
     path = _Path(log_det, circle, known)
@@ -71,7 +72,7 @@ def missing_inside(log_det: Callable[[complex], complex], circle: Circle, known:
             count *= 2
             continue
         winding = path.winding(sum(t for t in turns if t is not None) + path.follow(p, hard))
-        if winding or path.deficit(p) < DEFICIT:
+        if winding or path.deficit(p) < deficit:
             return winding
         if count == MOST:
             raise AccuracyError(f"det Q is smaller inside {circle} than what winds around it")
@@ -112,11 +113,14 @@ class _Path:
             raise AccuracyError(f"the eigenvalue {z:.6g} lies on {self.circle}")
         return complex(value - np.log(relative).sum())
 
-    def fit(self, count: int) -> Complex:
-        """c of p = Σ c_k w^k, w = (z − centre)/radius, with Re p next to ln|h|."""
+    def fit(self, count: int, share: int = 3) -> Complex:
+        """c of p = Σ c_k w^k, w = (z − centre)/radius, with Re p next to ln|h|.
+
+        share: points to a term of p.
+        """
         t = np.arange(self.steps(count) + 1) / self.steps(count)
         size = np.array([self.at(x).real for x in t])
-        k = np.arange(count // SHARE + 1)
+        k = np.arange(count // share + 1)
         powers = np.exp(1j * self.span * t[:, None] * k)
         if self.mirrored:
             return np.asarray(np.linalg.lstsq(powers.real, size, rcond=None)[0], dtype=complex)

@@ -6,11 +6,9 @@ import numpy as np
 
 from modal.types import Array, Index
 
-MOST_NODES = 2000
-
 
 def coarsened(
-    X: Array, nodes: Index, triangles: Index, lines: Index, most: int = MOST_NODES
+    X: Array, nodes: Index, triangles: Index, lines: Index, most: int = 2000
 ) -> tuple[Index, Index, Index]:
     """A surface with at most so many nodes (sorted), its triangles and its lines.
 

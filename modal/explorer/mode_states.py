@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from assembly.errors import FrozenMotionError, InputError
+from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.magnitudes import ALIKE
 from modal.eigen.tolerances import GROUP
 from modal.explorer.placed_bodies import Geometry, PlacedBody, Point
@@ -62,9 +62,7 @@ class ShapeSource:
         try:
             eigenvalues, vectors = self.modes(point)
             bodies = self.geometry(point, vectors)
-        except InputError:
-            raise
-        except FrozenMotionError:
+        except (AccuracyError, ConvergenceError, SingularSystemError):
             return None
         self._first = self._first or bodies
         poses = np.stack([np.column_stack([one.R, one.r]) for one in bodies])

@@ -26,7 +26,6 @@ from modal.plot.colours import DASHES, DIVERGENCE, FLUTTER, STABLE, plain
 from modal.plot.track_curves import label_of, rigid_modes
 from modal.proofs.codes import PROOFS
 
-LIMIT = 4_500_000  # bytes of the shapes of all views of a page, before compression
 STEPS = int(np.iinfo(np.int16).max)  # the largest component of a shape
 QUANTITIES = {  # of tracks: symlog where damping of high modes is orders above the rest
     "frequency": ("frequency", "linear"),
@@ -39,8 +38,11 @@ QUANTITIES = {  # of tracks: symlog where damping of high modes is orders above 
 CLASS_COLOURS = {-1: STABLE, 0: STABLE, 1: DIVERGENCE, 2: FLUTTER}  # of the verdicts
 
 
-def packed(views: Sequence[ExplorerView], limit: int = LIMIT) -> str:
-    """The views as gzip of JSON in base64; shapes of fewer points where they are too large."""
+def packed(views: Sequence[ExplorerView], limit: int = 4_500_000) -> str:
+    """The views as gzip of JSON in base64; shapes of fewer points where they are too large.
+
+    limit: bytes of the shapes of all views of a page, before compression.
+    """
     total = sum(_bytes(state) for view in views for state in view.states)
     thinned = [_thinned(view, min(1.0, limit / max(total, 1))) for view in views]
     text = json.dumps([_view(view) for view in thinned], separators=(",", ":"), ensure_ascii=False)

@@ -19,9 +19,6 @@ from modal.types import Array, Index
 
 THINNEST = 0.002  # of the size of the machine: half side of the thinnest beam that is drawn
 MARK = 0.025  # of the size of the machine: half side of the cube that stands for a node
-CORNERS = 10  # of a round section
-RIM = 28  # corners of a disc
-DISC_WIDTH = 0.08  # of its radius: half the thickness of a disc as it is drawn
 
 
 @dataclass(frozen=True)
@@ -128,8 +125,8 @@ def _prism(nodes: Index | list[int], outline: Array, ends: Array, closed: Sequen
     return np.repeat(nodes, count), arm, np.concatenate(triangles), np.concatenate(edges)
 
 
-def _outline(span: Array, half: Array, thinnest: float) -> Array:
-    """Corners (c, 3) of a section about its node; four, or those of a round one."""
+def _outline(span: Array, half: Array, thinnest: float, corners: int = 10) -> Array:
+    """Corners (c, 3) of a section about its node; four, or so many of a round one."""
     sides = np.linalg.norm(half, axis=1)
     if not np.all(sides > 0.0):  # of unknown section: round and thin
         t = span / (np.linalg.norm(span) or 1.0)
@@ -142,7 +139,7 @@ def _outline(span: Array, half: Array, thinnest: float) -> Array:
         z = -z
     if abs(sides[0] - sides[1]) <= ALIKE * sides[0]:
         # The circle with the square's moment of area per area: r²/4 = (2h)²/12.
-        return _circle(2.0 / np.sqrt(3.0) * y, 2.0 / np.sqrt(3.0) * z, CORNERS)
+        return _circle(2.0 / np.sqrt(3.0) * y, 2.0 / np.sqrt(3.0) * z, corners)
     return np.stack([-y - z, y - z, y + z, -y + z])
 
 
@@ -176,8 +173,11 @@ def _rod(end: Array, half: float) -> Piece:
     return _prism([0, 0], outline, np.stack([0.0 * end, end]), (True, True))
 
 
-def _disc(node: int, radius: float) -> Piece:
-    """A thin disc about body x that moves with a node."""
+def _disc(node: int, radius: float, corners: int = 28, width: float = 0.08) -> Piece:
+    """A thin disc about body x that moves with a node.
+
+    width: half its thickness as it is drawn, of its radius.
+    """
     x, y, z = radius * np.eye(3)
-    thick = DISC_WIDTH * np.stack([-x, x])
-    return _prism([node, node], _circle(y, z, RIM), thick, (True, True))
+    thick = width * np.stack([-x, x])
+    return _prism([node, node], _circle(y, z, corners), thick, (True, True))

@@ -18,14 +18,14 @@ from modal.proofs.judge import STABLE, UNDECIDED, WORDS, Verdict, judge
 from modal.proofs.verdict import AFFORDABLE, ALL_MODES, Stability, stability
 from modal.reduction.full_order import full_modes
 
-# n³ times the points of a map up to which LAPACK decides the undecided ones: at 1e-8 s each half an
-# hour of one core, if all of them are.
-MOST_WORK = 1.8e11
 
+def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:
+    """Whether all modes of n degrees of freedom cost little at so many points.
 
-def is_affordable(n: int, points: int) -> bool:
-    """Whether all modes of n degrees of freedom cost little at so many points."""
-    return n <= ALL_MODES or (n <= AFFORDABLE and points * float(n) ** 3 <= MOST_WORK)
+    work: n³ times the points of a map up to which LAPACK decides the undecided ones: at 1e-8 s each
+    half an hour of one core, if all of them are.
+    """
+    return n <= ALL_MODES or (n <= AFFORDABLE and points * float(n) ** 3 <= work)
 
 
 def judged(system: FrozenSystem, k: int, points: int) -> Verdict:

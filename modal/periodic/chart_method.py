@@ -26,8 +26,6 @@ from modal.maps.grid import Grid, named
 from modal.maps.store import Slices
 from modal.maps.verdicts import columns
 from modal.periodic.chart_motion import (
-    ALL_SHAPES,
-    INSTANTS,
     SHARE,
     ChartMotion,
     Motion,
@@ -49,12 +47,13 @@ from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
 from modal.reduction.link_space import LinkFamily, LinkSpace, linked
 from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_space
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
+from modal.reduction.tolerances import WHOLE, WORTH_A_SPACE
 from modal.transient.equations import SecondOrderModel, freezer, instants, is_second_order
+from modal.transient.tolerances import INSTANTS
 from modal.types import Array, Complex, Index
 
 Period = float | Callable[..., float]
 
-SHARED_POINTS = 8  # of a chart, from which shared shapes pay
 KNOWN = 0.05  # largest error a period of an exponent that is known
 
 
@@ -101,7 +100,7 @@ class ChartMethod:
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """The panels, where the motions share their shapes."""
-        shared = not self.breaks and self.grid.count >= SHARED_POINTS
+        shared = not self.breaks and self.grid.count >= WORTH_A_SPACE
         models = [self.motion(point)[0] for point in self.grid.sampled(0)] if shared else []
         if shared and all(is_second_order(model) for model in models):
             try:
@@ -155,7 +154,7 @@ class ChartMethod:
         rates, place = np.unique(periods, return_inverse=True)
         # A verdict on all modes needs all shapes.
         r = len(motion.frequencies)
-        fastest = spectra.fastest(r if whole and r > ALL_SHAPES else self.k)
+        fastest = spectra.fastest(r if whole and r > WHOLE else self.k)
         kept = np.array([r if whole else spectra.slow(min(self.k, r), rate) for rate in rates])
         for m in np.unique(kept):
             rows = np.flatnonzero(kept[place] == m)

@@ -19,19 +19,18 @@ import scipy.linalg as la
 from assembly.errors import AccuracyError
 from modal.periodic.galerkin import GalerkinModel
 from modal.periodic.orbit_error import residual_error
-from modal.periodic.tolerances import FEWEST, GUARD, INDEPENDENT, LEAST, MOST_FROZEN, SMOOTH, WORK
+from modal.periodic.tolerances import FEWEST, INDEPENDENT, LEAST, MOST_FROZEN, SMOOTH, WORK
 from modal.reduction.interpolation import CHECKS, fourier_interpolant, irregular
 from modal.reduction.motion import ReducedMotion
+from modal.reduction.tolerances import GUARD, WHOLE
 from modal.transient.equations import SecondOrderModel
+from modal.transient.tolerances import INSTANTS
 from modal.types import Array, Complex, Index
 
 Motion = tuple[Any, float]  # a model and the period of its motion, s
 Motions = Callable[[Mapping[str, float]], Motion]
 
-ALL_SHAPES = 16  # DOFs up to which the space is the whole one
-INSTANTS = 6  # of a motion, whose frozen modes span the space
 SHARE = 0.5  # of the distance of slow and fast frequencies: highest harmonic of the elimination
-APART = 40.0  # distance of slow and fast frequencies, in rates of the motion
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class ChartMotion:
         K = 0.5 * (K + K.swapaxes(1, 2))
         longest, n = max(motions(point)[1] for point in points), M.shape[1]
         work = longest * stepping_work(M.mean(axis=0), K.mean(axis=0), n)
-        whole = whole or n <= ALL_SHAPES or work <= WORK
+        whole = whole or n <= WHOLE or work <= WORK
         V = np.eye(n) if whole else _space(M, C, K, k + GUARD, independent)
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
         least = LEAST * abs(float(squares[min(3, len(squares) - 1)]))
@@ -255,12 +254,12 @@ class Spectra:
             return 0.0
         return float(np.min(self.sizes[:, 2 * m] - self.sizes[:, 2 * m - 1]))
 
-    def slow(self, k: int, rate: float) -> int:
-        """How many modes to keep, at least k, so that the others are APART rates of the motion
+    def slow(self, k: int, rate: float, apart: float = 40.0) -> int:
+        """How many modes to keep, at least k, so that the others are so many rates of the motion
         from them; all where none are."""
         r = self.sizes.shape[1] // 2
         for m in range(k, r):
-            if self.gap(m) >= APART * rate:
+            if self.gap(m) >= apart * rate:
                 return m
         return r
 

@@ -28,13 +28,12 @@ import scipy.linalg as la
 from scipy.optimize import nnls
 from scipy.special import binom
 
-from modal.eigen.tolerances import GROUP
+from modal.eigen.tolerances import GROUP, ROUNDS
 from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of
-from modal.periodic.tolerances import GUARD, ROUNDS
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
+from modal.reduction.tolerances import GUARD
 from modal.types import Array
 
-SHARPNESS = 8  # of the bend of f at critical damping, where f < ω must hold
 # Least eigenvalue of R, the parts of single modes scaled to unity, beside its change from instant
 # to instant: for errors of the polynomials.
 MARGIN = 0.1
@@ -127,11 +126,14 @@ def _terms(squares: Array) -> Array:
     return np.stack([np.ones_like(x), np.sqrt(x), x], axis=1)
 
 
-def _bent(squares: Array, fitted: Array) -> Array:
-    """f(ω²): d/2 of underdamped modes, 2ω²/d of overdamped ones."""
+def _bent(squares: Array, fitted: Array, sharpness: int = 8) -> Array:
+    """f(ω²): d/2 of underdamped modes, 2ω²/d of overdamped ones.
+
+    sharpness: of the bend of f at critical damping, where f < ω must hold.
+    """
     half = 0.5 * (_terms(squares) @ fitted).reshape(squares.shape)
-    bend = 1.0 + (half**2 / squares) ** SHARPNESS
-    return np.asarray(half / bend ** (1.0 / SHARPNESS))
+    bend = 1.0 + (half**2 / squares) ** sharpness
+    return np.asarray(half / bend ** (1.0 / sharpness))
 
 
 def _twice(A: Array) -> Array:

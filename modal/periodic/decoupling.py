@@ -22,7 +22,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
-from modal.eigen.tolerances import EPS, GROUP
+from modal.eigen.tolerances import EPS, GROUP, ROUNDS
 from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, run
@@ -36,13 +36,11 @@ from modal.periodic.tolerances import (
     MOST_INSTANTS,
     RESOLUTION,
     RESOLVED,
-    ROUNDS,
     WORST_CONDITION,
 )
 from modal.types import Array, Complex, Index
 
 LARGEST_GROUP = 40
-FINER, DEGREE = 4, 9  # of the spline through a trigonometric polynomial
 
 
 @dataclass(frozen=True)
@@ -345,15 +343,16 @@ def _least_distances(values: Complex) -> Array:
 class _Waves:
     """A periodic matrix function (n, n) through its values at equally spaced instants from 0.
 
-    A spline through the trigonometric polynomial at FINER times the instants, at least eight a
-    wave: it is off by 2·8⁻¹⁰ of the fastest wave (M. Unser, IEEE Signal Process. Mag. 16, 1999).
+    A spline of a degree through the trigonometric polynomial at `finer` times the instants, at
+    least eight a wave: of degree 9 it is off by 2·8⁻¹⁰ of the fastest wave (M. Unser, IEEE Signal
+    Process. Mag. 16, 1999).
     """
 
-    def __init__(self, values: Complex, period: float) -> None:
-        fine = _finer(values, FINER)
+    def __init__(self, values: Complex, period: float, finer: int = 4, degree: int = 9) -> None:
+        fine = _finer(values, finer)
         closed = np.concatenate([fine, fine[:1]]).reshape(len(fine) + 1, -1)
         times = np.linspace(0.0, period, len(closed))
-        self._spline = make_interp_spline(times, closed.view(float), DEGREE, bc_type="periodic")
+        self._spline = make_interp_spline(times, closed.view(float), degree, bc_type="periodic")
         self._period, self.root = period, np.eye(values.shape[1])
 
     def many(self, times: Array) -> Complex:

@@ -30,9 +30,10 @@ from modal.periodic.periodic_modes import Orbits, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period, check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
-from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, GUARD, TOLERANCE
+from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, TOLERANCE
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
+from modal.reduction.tolerances import GUARD
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
 from modal.transient.tolerances import INSTANTS
 from modal.types import Complex

@@ -15,16 +15,19 @@ from modal.periodic.periodic_modes import harmonics
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index
 
-SHIFTS = 2  # multiples of 2πi/T by which the strongest harmonic may change between two values
 HARMONICS = 24  # largest number of a harmonic in the comparison
-INDEPENDENT = 1e-10  # relative size of the directions that count in the span of the modes
 
 
-def hill_snapshot(at: float, found: FloquetModes, k: int) -> tuple[Snapshot, Index]:
+def hill_snapshot(
+    at: float, found: FloquetModes, k: int, shifts: int = 2, independent: float = 1e-10
+) -> tuple[Snapshot, Index]:
     """A snapshot of the k lowest modes with Im λ ≥ 0, each with its shifts.
 
     Returns also the number of each mode in `found`. The first are the modes with their strongest
     harmonic, the others are their shifts.
+
+    shifts: multiples of 2πi/T by which the strongest harmonic may change between two values.
+    independent: relative size of the directions that count in the span of the modes.
     """
     base = 2j * np.pi / found.period
     lam, strongest = found.eigenvalues, found.shapes.strongest
@@ -35,7 +38,7 @@ def hill_snapshot(at: float, found: FloquetModes, k: int) -> tuple[Snapshot, Ind
     numbers, columns, values = [], [], []
     coefficients, order = harmonics(found.shapes.orbits[:, :, lowest])
     scale = float(np.median(np.abs(lam[lowest]))) if lowest.size else 1.0
-    for shift in sorted(range(-SHIFTS, SHIFTS + 1), key=abs):
+    for shift in sorted(range(-shifts, shifts + 1), key=abs):
         for column, mode in enumerate(lowest):
             eigenvalue = lam[mode] + shift * base
             centred = _centred(coefficients[:, :, column], order, strongest[mode] + shift)
@@ -50,8 +53,8 @@ def hill_snapshot(at: float, found: FloquetModes, k: int) -> tuple[Snapshot, Ind
     X = X / np.linalg.norm(X, axis=0)
     # The basis dual to these modes and their conjugates in their span stands for left vectors.
     both = np.concatenate([X, X.conj()], axis=1)
-    dual = (both @ la.pinvh(both.conj().T @ both, rtol=INDEPENDENT))[:, : X.shape[1]]
-    dual = dual / np.maximum((dual.conj() * X).sum(axis=0).real, INDEPENDENT)
+    dual = (both @ la.pinvh(both.conj().T @ both, rtol=independent))[:, : X.shape[1]]
+    dual = dual / np.maximum((dual.conj() * X).sum(axis=0).real, independent)
     backward = found.error[numbers] / np.maximum(np.abs(eigenvalues), np.finfo(float).tiny)
     return _snapshot(at, eigenvalues, X, dual, backward), np.array(numbers)
 

@@ -31,7 +31,6 @@ from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array
 
 GAUSS = Tableau(3)
-FIRST_STEPS = 8  # of a factor: steps that are not needed add round-off
 SPREAD = np.log(1e2)  # logarithm of the growth or decay over one factor
 
 
@@ -122,9 +121,14 @@ def step_factors(A: Sampled, starts: Array, h: float) -> Array:
     return np.asarray(la.expm(omega))
 
 
-def _converged(A: Sampled, t0: float, t1: float, tolerance: float) -> tuple[Array, float, int]:
-    """Φ(t1, t0), its estimated relative error, and the number of steps."""
-    steps, before, error = FIRST_STEPS, _product(A, t0, t1, FIRST_STEPS), np.inf
+def _converged(
+    A: Sampled, t0: float, t1: float, tolerance: float, steps: int = 8
+) -> tuple[Array, float, int]:
+    """Φ(t1, t0), its estimated relative error, and the number of steps.
+
+    steps: their number at first; steps that are not needed add round-off.
+    """
+    before, error = _product(A, t0, t1, steps), np.inf
     gaps: list[float] = []
     while steps < MOST_STEPS:
         ratio = np.ceil(GROWTH * steps) / steps

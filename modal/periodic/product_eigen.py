@@ -34,7 +34,6 @@ from modal.types import Array, Complex
 RANGE = np.log(1e2)  # of the moduli inside a block: larger ones are split as soon as they converge
 SWEEPS = 12  # times N + 1: the widest gap of a block of N moduli over RANGE converges by then
 LARGEST_LOG = np.log(np.sqrt(np.finfo(float).max))  # e to twice this is still a number
-LARGEST_CLUSTER = 4
 LOST = np.log(EPS)
 
 
@@ -255,12 +254,13 @@ def eigenvalue_bounds(P: Array, values: Complex, change: float) -> Array:
     return np.array([_bound(T, int(i), change, whole) for i in place])
 
 
-def _bound(T: Complex, i: int, change: float, whole: float) -> float:
+def _bound(T: Complex, i: int, change: float, whole: float, largest: int = 4) -> float:
+    """The least bound by a cluster of up to so many eigenvalues next to one, or by the whole."""
     m = len(T)
     diagonal = np.diag(T)
     nearest = np.argsort(np.abs(diagonal - diagonal[i]), kind="stable")
     best = whole
-    for size in range(1, min(LARGEST_CLUSTER, m - 1) + 1):
+    for size in range(1, min(largest, m - 1) + 1):
         select = np.zeros(m, dtype=np.int32)
         select[nearest[:size]] = 1
         ordered, _, _, _, _, sep, info = ztrsen(

@@ -12,7 +12,7 @@ condition of the exponent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -54,12 +54,6 @@ from modal.reduction.interpolation import Interpolant, fourier_interpolant
 from modal.reduction.motion import ReducedMotion
 from modal.types import Array, Complex, Index
 
-# Instants whose frozen modes span the space, its least singular value of the largest, and parts of
-# the period: the second where the stated error of the first is too large.
-SPACES = ((6, 1e-5, 1), (24, 1e-6, 128))
-FASTEST = 2e4  # rad a period of the fastest of modes that may decouple
-FEWEST_HARMONICS = 4  # of the elimination of fast shapes
-
 
 @dataclass(frozen=True)
 class _Slow:
@@ -77,15 +71,18 @@ class _Slow:
         """Where the period begins, s."""
         return self.motion.start
 
-    def modes(self, k: int, tolerance: float) -> _Modes:
-        """The k slowest of its Floquet modes, to `tolerance`. Raises ConvergenceError."""
+    def modes(self, k: int, tolerance: float, fastest: float = 2e4) -> _Modes:
+        """The k slowest of its Floquet modes, to `tolerance`. Raises ConvergenceError.
+
+        fastest: rad a period of the fastest of modes that may decouple.
+        """
         m, here = self.B.table.shape[1] // 2, self.B(self.start)
         frequencies = here[:m, m:].diagonal()
         H = replace(self.B, table=np.ascontiguousarray(self.B.table[:, m:]))
         apart: DecoupledModes | None = None
         speeds = np.sort(np.abs(np.linalg.eigvals(here)))
         # All coordinates of a source are propagated in steps at less cost than they decouple.
-        if not self.motion.is_whole and speeds[-1] * self.period <= FASTEST:
+        if not self.motion.is_whole and speeds[-1] * self.period <= fastest:
             same = np.eye(2 * m)  # the coordinates are those of the energy
             apart = decoupled_modes(Balanced(self.B, same, same), self.start, self.period)
         if apart is not None:
@@ -180,19 +177,26 @@ def _phased(H: Interpolant, start: float, period: float, phases: Array) -> Array
 
 
 def slow_modes(
-    source: ReducedMotion | GalerkinModel, period: float, t0: float, k: int, tolerance: float
+    source: ReducedMotion | GalerkinModel,
+    period: float,
+    t0: float,
+    k: int,
+    tolerance: float,
+    spaces: Sequence[tuple[int, float, int]] = ((6, 1e-5, 1), (24, 1e-6, 128)),
 ) -> FloquetModes:
     """The k slowest modes of a model on a space, on its coordinates, errors of the space included.
 
-    tolerance: of log μ. Raises AccuracyError where the matrices are not smooth, ConvergenceError
-    where the propagation does not converge.
+    tolerance: of log μ. spaces: instants whose frozen modes span one, its least singular value of
+    the largest, and parts of the period; the next where the stated error is too large. Raises
+    AccuracyError where the matrices are not smooth, ConvergenceError where the propagation does not
+    converge.
     """
     best: FloquetModes | None = None
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
     series = source.freeze_many(np.array([t0]))
     work = stepping_work(series.mass[0], series.stiffness[0], k)
     whole = work * period <= WORK
-    for instants, independent, parts in SPACES:
+    for instants, independent, parts in spaces:
         try:
             motion = ChartMotion.of(
                 lambda _: (source, period), [{}], k, t0, independent, instants, whole
@@ -243,9 +247,16 @@ def _modes_of(
 
 
 def _slow_parts(
-    motion: ChartMotion, source: ReducedMotion | GalerkinModel, period: float, k: int
+    motion: ChartMotion,
+    source: ReducedMotion | GalerkinModel,
+    period: float,
+    k: int,
+    fewest: int = 4,
 ) -> Iterator[_Slow]:
-    """With so many slow coordinates that the others are apart from them; all at the end."""
+    """With so many slow coordinates that the others are apart from them; all at the end.
+
+    fewest: harmonics with which the elimination of fast shapes is worth a trial.
+    """
     times = motion.start + period * np.arange(motion.parts) / motion.parts
     M, C, K = motion.at(source, times)
     H = accelerations_of(np.concatenate([M, K / motion.frequencies, C], axis=2))
@@ -257,7 +268,7 @@ def _slow_parts(
     tried = dict.fromkeys([spectra.slow(min(k, r), rate), *range(min(k, r), r)])
     for m in tried if not motion.is_whole else ():
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
-        frame = moving_frame(M, K, m) if harmonics >= FEWEST_HARMONICS else None
+        frame = moving_frame(M, K, m) if harmonics >= fewest else None
         if frame is None:
             continue
         stiffness = np.abs((frame * (K @ frame)).sum(axis=1)).mean(axis=0)

@@ -26,10 +26,9 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as la
 
-from modal.periodic.tolerances import ACCURACY, ROUNDS, WORST_CONDITION
+from modal.eigen.tolerances import ROUNDS
+from modal.periodic.tolerances import ACCURACY, WORST_CONDITION
 from modal.types import Array, Complex
-
-SHORTEST_PATH = 0.5  # least cosine between the blocks of neighbouring instants
 
 
 def moving_frame(M: Array, K: Array, slow: int) -> Array | None:
@@ -45,15 +44,16 @@ def moving_frame(M: Array, K: Array, slow: int) -> Array | None:
     return np.concatenate([block for block in blocks if block is not None], axis=2)
 
 
-def _transported(M: Array, shapes: Array) -> Array | None:
-    """The spans of shapes (J, r, m) in periodic coordinates that turn as little as they can."""
+def _transported(M: Array, shapes: Array, cosine: float = 0.5) -> Array | None:
+    """The spans of shapes (J, r, m) in periodic coordinates that turn as little as they can; None
+    where neighbouring instants have a smaller cosine between them, or the spans do not close."""
     out = shapes.copy()
     count, size = len(out), shapes.shape[2]
     for j in range(1, count + 1):
         # The mass matrix between two instants makes neighbours comparable.
         mass = 0.5 * (M[j - 1] + M[j % count])
         left, cosines, right = la.svd(shapes[j % count].T @ mass @ out[j - 1])
-        if cosines[-1] < SHORTEST_PATH:
+        if cosines[-1] < cosine:
             return None
         if j < count:
             out[j] = shapes[j] @ (left @ right)

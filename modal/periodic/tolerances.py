@@ -7,6 +7,7 @@ modal/transient/tolerances.py. Errors of log μ are those of a period: they have
 from __future__ import annotations
 
 from modal.eigen.tolerances import HALF
+from modal.reduction.tolerances import FEWEST_SAMPLES, MOST_SAMPLES
 
 # What is given and meant to be equal: matrices after a period, azimuths (rad), instants (periods).
 SAME = 1e-6
@@ -33,8 +34,6 @@ ACCURACY = 1e-10
 RESOLVED = 1e-3
 # Share of the error that a round of an iteration must not exceed, or it has stalled.
 GAIN = 0.5
-# Rounds of an iteration, or boxes of a search, after which it is given up.
-ROUNDS = 30
 
 # Order 6: |λ| h of the fastest mode that a first number of steps resolves.
 RESOLUTION = 0.75
@@ -44,12 +43,10 @@ GROWTH = 1.5
 FASTER = 1.5
 # Distance of groups of modes, in rates of the motion 2π/T, from which they are tried.
 APART = 16.0
-# Modes beyond the wanted ones that a space holds or a proof tries.
-GUARD = 3
 # Steps, instants or parts of a period, at least; highest harmonic that is compared.
-FEWEST = 32
+FEWEST = FEWEST_SAMPLES
 # Instants of a period at which a model is frozen at most, or panels between them.
-MOST_FROZEN = 512
+MOST_FROZEN = MOST_SAMPLES
 # Instants of a period at which a matrix function is evaluated at most.
 MOST_INSTANTS = 1024
 # Steps of a period at most.

@@ -31,8 +31,6 @@ def axes(ax: Axes | None, **options: Any) -> Axes:
     return axes
 
 
-TICKS = 7  # of an axis that is not linear
-LEGIBLE = 100.0  # how much smaller than the largest a value is drawn in proportion
 TRACKS = "tracks of modal.track"
 MAP = "a map of modal.stability_map"
 RESPONSE = "a response of modal.frequency_response or modal.unbalance_response"
@@ -67,16 +65,21 @@ def styles(count: int, rigid: Sequence[bool] = (), dashed: bool = True) -> list[
     return styles
 
 
-def asinh_scale(ax: Axes, which: str, values: NDArray[Any]) -> str:
+def asinh_scale(
+    ax: Axes, which: str, values: NDArray[Any], legible: float = 100.0, ticks: int = 7
+) -> str:
     """Make an axis ("x" or "y") linear near zero and logarithmic far away, where values differ from
-    zero; what its label says of that."""
+    zero; what its label says of that.
+
+    legible: how much smaller than the largest a value is drawn in proportion.
+    """
     largest = float(np.nanmax(np.abs(values), initial=0.0))
     if largest == 0.0:
         return ""
-    width = largest / LEGIBLE
+    width = largest / legible
     getattr(ax, f"set_{which}scale")("asinh", linear_width=width, base=0)
     axis = getattr(ax, f"{which}axis")
-    axis.set_major_locator(AsinhLocator(width, numticks=TICKS, base=0))
+    axis.set_major_locator(AsinhLocator(width, numticks=ticks, base=0))
     axis.set_major_formatter(lambda x, _: f"{float(f'{x:.2g}'):g}".replace("-", "\N{MINUS SIGN}"))
     return ", asinh scale"
 
@@ -98,22 +101,25 @@ def key(ax: Axes, count: int, what: str = "mode", dashed: bool = True) -> None:
             legend_below(ax, ax.get_legend_handles_labels()[0])
 
 
-BELOW = 4.2  # font sizes from the axes down to below their label
-COLUMN = 1.25  # inches that an entry of a legend takes
-
-
-def legend_below(ax: Axes, handles: Sequence[Any], title: str | None = None) -> None:
+def legend_below(
+    ax: Axes,
+    handles: Sequence[Any],
+    title: str | None = None,
+    below: float = 4.2,
+    column: float = 1.25,
+) -> None:
     """A legend in short rows below the label of the x axis.
 
     The label of the y axis ends at the top of axes that are shorter than it, beside the legend.
+    below: font sizes from the axes down to below their label. column: inches that an entry takes.
     """
     figure = ax.get_figure(root=True)
     assert figure is not None
     width = ax.get_position().width * figure.get_size_inches()[0]
     points = FontProperties(size=rcParams["axes.labelsize"]).get_size_in_points()
-    down = ScaledTranslation(0.0, -BELOW * points / 72.0, figure.dpi_scale_trans)
+    down = ScaledTranslation(0.0, -below * points / 72.0, figure.dpi_scale_trans)
     ax.legend(
-        handles=handles, title=title, ncols=max(1, min(len(handles), int(width / COLUMN))),
+        handles=handles, title=title, ncols=max(1, min(len(handles), int(width / column))),
         loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + down,
         fontsize="small", title_fontsize="small", frameon=False, columnspacing=1.0,
         handletextpad=0.5, borderpad=0.0, borderaxespad=0.0,

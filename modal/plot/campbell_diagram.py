@@ -34,7 +34,6 @@ MARKED = {
     for kind, marker in EVENT_MARKERS.items()
     if kind != "critical damping"
 }
-HEADROOM = 1.2  # of the largest frequency at which something happens
 
 Marks = dict[str, list[tuple[float, float]]]
 
@@ -168,20 +167,21 @@ def _marks(
             yield kind, [(x * to_rpm, y) for x, y in places]
 
 
-def _top(marks: Marks, hertz: NDArray[Any]) -> float:
+def _top(marks: Marks, hertz: NDArray[Any], headroom: float = 1.2) -> float:
     """Upper end of the frequency axis: all modes where nothing happens.
 
-    A mode that begins below it is in full.
+    A mode that begins below it is in full. headroom: of the largest frequency at which something
+    happens.
     """
     largest = float(np.nanmax(hertz, initial=0.0))
     spots = [y for places in marks.values() for _, y in places]
     if not spots:
-        return HEADROOM * largest or 1.0
-    top = HEADROOM * max(spots)
+        return headroom * largest or 1.0
+    top = headroom * max(spots)
     for y in sorted(hertz.T, key=lambda y: float(np.nanmin(y, initial=np.inf))):
         if np.nanmin(y, initial=np.inf) < top:
             top = max(top, 1.04 * float(np.nanmax(y)))
-    return min(top, HEADROOM * largest)
+    return min(top, headroom * largest)
 
 
 def _beyond(hertz: NDArray[Any], top: float) -> str | None:

@@ -22,7 +22,6 @@ from modal.proofs import judge
 
 COLOURS = (UNDECIDED, STABLE, DIVERGENCE, FLUTTER)  # of the verdicts from undecided on
 MARKS = {judge.DIVERGENCE: "\\\\\\", judge.FLUTTER: "..."}  # hatches of what is unstable
-FINE = 400  # cells along an axis of the drawing
 
 
 def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
@@ -98,16 +97,19 @@ def _field(grid: Dataset) -> NDArray[np.float64]:
     return np.where(unstable, rates, np.where(resolved, rates, opposite))
 
 
-def _refined(grid: Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+def _refined(
+    grid: Dataset, cells: int = 400
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
     """x, y and the class of every place of a fine grid, the points of the map among them.
 
     The class of an undecided point, or of one that is not computed, fills the whole of its cell.
+    cells: along an axis of the drawing.
     """
     codes = classes(grid).values
     old = [grid[name].values.astype(float) for name in grid["verdict"].dims]
     if min(codes.shape) < 2:
         return old[1], old[0], codes
-    steps = [max(1, FINE // len(v)) for v in old]
+    steps = [max(1, cells // len(v)) for v in old]
     at = [np.arange((len(v) - 1) * n + 1) / n for v, n in zip(old, steps, strict=True)]
     y, x = (np.interp(a, np.arange(len(v)), v) for a, v in zip(at, old, strict=True))
     field = RegularGridInterpolator([np.arange(len(v)) for v in old], _field(grid))

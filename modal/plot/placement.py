@@ -15,8 +15,6 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 LINE = 1.15  # height of a line of text over its font size
-WIDTH = 0.62  # of a digit
-SAME = 2.0  # points: ends closer than this are one
 SIDES = ((0, 1), (0, -1), (-1, 1), (1, -1), (-1, -1), (1, 1), (-1, 0), (1, 0))  # of a point
 
 
@@ -74,9 +72,9 @@ class _Placing(Artist):
         self.place()
 
 
-def beside_ends(ax: Axes, ends: Sequence[End]) -> None:
+def beside_ends(ax: Axes, ends: Sequence[End], same: float = 2.0) -> None:
     """Name lines that end at the edge of the axes, to the right of their ends. Lines that lie on
-    one another share a name.
+    one another, with ends closer than `same` points, share a name.
     """
     ends = sorted(ends, key=lambda end: end.y)
     leader = dict(arrowstyle="-", lw=0.5, color="0.55", shrinkA=0.0, shrinkB=1.0)
@@ -93,7 +91,7 @@ def beside_ends(ax: Axes, ends: Sequence[End]) -> None:
         heights = _points(ax, [(end.x, end.y) for end in ends])[:, 1]
         groups: list[list[int]] = []
         for n in range(len(ends)):
-            if groups and heights[n] - heights[groups[-1][0]] < SAME:
+            if groups and heights[n] - heights[groups[-1][0]] < same:
                 groups[-1].append(n)
             else:
                 groups.append([n])
@@ -126,10 +124,13 @@ def spread(centres: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     return np.asarray(np.repeat(means, counts.astype(int)) + gap * np.arange(len(centres)))
 
 
-def beside_points(ax: Axes, labels: Sequence[Label], names: Sequence[Label] = ()) -> None:
+def beside_points(
+    ax: Axes, labels: Sequence[Label], names: Sequence[Label] = (), digit: float = 0.62
+) -> None:
     """Write each text next to its point, where it hides least of lines, points and other texts.
 
-    names: of lines, at a place on each; no other label is taken for that of such a place.
+    names: of lines, at a place on each; no other label is taken for that of such a place. digit:
+    its width over the font size.
     """
     outline = [withStroke(linewidth=2.0, foreground=ax.get_facecolor())]
     texts = [
@@ -149,7 +150,7 @@ def beside_points(ax: Axes, labels: Sequence[Label], names: Sequence[Label] = ()
         frame = np.sort(_points(ax, np.column_stack([ax.get_xlim(), ax.get_ylim()])), axis=0)
         spots = _points(ax, [p[:2] for p in [*names, *labels]])
         for n, (text, spot) in enumerate(zip(texts, spots, strict=True)):
-            half = 0.5 * np.array([WIDTH * len(text.get_text()), LINE]) * size
+            half = 0.5 * np.array([digit * len(text.get_text()), LINE]) * size
             costs, centres = [], []
             for distance in (1.0, 2.0, 3.0):
                 for side in SIDES:

@@ -24,7 +24,6 @@ from modal.plot.labels import axis_label
 from modal.plot.placement import beside_ends, beside_points, line_ends
 from modal.tracking.events import events
 
-AT_ONCE = 2e-3  # of the range of the parameter: events of one kind that are one mark
 EVENT_MARKERS = {
     "crossing": "x",
     "veering": "D",
@@ -107,10 +106,10 @@ def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True)
     return artists
 
 
-def event_spots(tracks: Dataset) -> dict[str, list[tuple[float, float]]]:
+def event_spots(tracks: Dataset, at_once: float = 2e-3) -> dict[str, list[tuple[float, float]]]:
     """Places (of the swept parameter) and frequencies (Hz) of the events of tracks, by kind.
 
-    Events of one kind that are closer than AT_ONCE are one.
+    Events of one kind that are closer than the part `at_once` of the range are one.
     """
     out: dict[str, list[tuple[float, float]]] = {}
     if "event" not in tracks:
@@ -126,7 +125,7 @@ def event_spots(tracks: Dataset) -> dict[str, list[tuple[float, float]]]:
         y = hertz[:, numbers.index(label)]
         there = np.isfinite(y)
         spots = out.setdefault(str(kind), [])
-        if not any(abs(spot[0] - place) < AT_ONCE * np.ptp(x) for spot in spots):
+        if not any(abs(spot[0] - place) < at_once * np.ptp(x) for spot in spots):
             spots.append((float(place), float(np.interp(place, x[there], y[there]))))
     return {kind: out[kind] for kind in EVENT_MARKERS if kind in out}
 

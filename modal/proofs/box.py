@@ -27,7 +27,6 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.errors import SingularSystemError
 from assembly.linalg.combination import Kronecker
 from assembly.magnitudes import EQUAL
 from modal.eigen.mirror_parts import parts_of
@@ -253,10 +252,7 @@ class FamilyBox:
             damping = self._parts(np.asarray(weights))[0]
             for i, group in enumerate(self._circulatory):
                 skew = self._parts(group.weights)[1]
-                try:
-                    ratios[i] = skew_ratio(skew, damping)
-                except SingularSystemError:
-                    ratios[i] = np.inf
+                ratios[i] = skew_ratio(skew, damping)
         for i, group in enumerate(self._circulatory):
             if not np.isfinite(ratios[i]) and not self._parts(group.weights)[1].nnz:
                 ratios[i] = 0.0

@@ -41,8 +41,6 @@ from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Complex, Mask
 
-HARMLESS = 0.02  # share of θ that a bound may have before it is taken as it is
-
 
 @dataclass(frozen=True)
 class ComplementForms:
@@ -106,10 +104,11 @@ class Completeness:
         self._mass, bounds = float(bounds[0, 1]), bounds[1:]
         self._low, self._high, self._coupling = bounds[:, 0], bounds[:, 1], bounds[:, 2]
 
-    def _bounds(self, start: MassBasis, factors: list[float]) -> Array:
+    def _bounds(self, start: MassBasis, factors: list[float], harmless: float = 0.02) -> Array:
         """Of M and every change: lowest and highest ratio to K_ref, coupling with the vectors.
 
-        factors: of M and of every change, the largest of all points.
+        factors: of M and of every change, the largest of all points. harmless: share of θ that a
+        bound may have before it is taken as it is.
         """
         reference = self.reference
         matrices = [reference.family.symmetric_part(group.weights) for group in self.changes]
@@ -117,7 +116,7 @@ class Completeness:
         positive = [True, *(False for _ in matrices)]
         (X, KX), square = orthonormal(reference, start.V)
         scale = np.sqrt(reference.mass.diagonal() * square)
-        enough = [HARMLESS / factor if factor > 0.0 else np.inf for factor in factors]
+        enough = [harmless / factor if factor > 0.0 else np.inf for factor in factors]
         ends = lanczos(
             reference.solve, partial(image, reference), products, scale, semidefinite=positive,
             without=(X, KX), enough=enough,

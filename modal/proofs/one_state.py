@@ -13,6 +13,7 @@ interval below the smallest xᵀDx / xᵀMx. No basis can count as many modes as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +29,6 @@ from modal.reduction.affine import AffineFamily
 from modal.types import Array, Complex
 
 SHARPEST = 1e-10  # tolerance where a growth rate is hidden by its error bound
-FRACTIONS = (0.5, 0.25, 0.75, 0.1, 0.9)  # of the largest possible α that are tried
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,16 @@ def examine(system: FrozenSystem, k: int, most: float = np.inf) -> Examined | No
         space.destroy()
 
 
-def decays(quadratic: Quadratic) -> bool:
-    """Whether Lyapunov's function proves that every motion decays."""
+def decays(quadratic: Quadratic, fractions: Sequence[float] = (0.5, 0.25, 0.75, 0.1, 0.9)) -> bool:
+    """Whether Lyapunov's function proves that every motion decays.
+
+    fractions: of the largest possible α that are tried.
+    """
     damping = quadratic.damping_parts[0]
     if not is_definite(damping):
         return False
     largest = 1.0 / largest_ratio(quadratic.M, damping)
-    return any(_serves(quadratic, fraction * largest) for fraction in FRACTIONS)
+    return any(_serves(quadratic, fraction * largest) for fraction in fractions)
 
 
 def _serves(quadratic: Quadratic, alpha: float) -> bool:

@@ -19,8 +19,6 @@ from modal.reduction.error_bounds import error_bounds, unbounded
 from modal.reduction.space import SAMPLE, CertifiedModes, spread
 from modal.types import Array
 
-MOST = 60  # modes of a point that are certified so that its box is covered
-
 
 class ProvingSpace(BodySpace):
     """A `BodySpace` whose number of certified modes covers the box of possible instability.
@@ -53,8 +51,9 @@ class ProvingSpace(BodySpace):
             self.refresh()
         self._cover(span.take(spread(len(span), SAMPLE)))
 
-    def _cover(self, at: Coefficients) -> None:
-        """Raise the number of certified modes to that of the modes in the box of the points."""
+    def _cover(self, at: Coefficients, most: int = 60) -> None:
+        """Raise the number of certified modes to that of the modes in the box of the points, up to
+        `most`."""
         boxes = self.prover.box.at(at)
         radius = np.sqrt(boxes.angular_frequency**2 + boxes.stiffness)
         if not np.isfinite(radius).any():
@@ -64,7 +63,7 @@ class ProvingSpace(BodySpace):
             inside = np.abs(modes.eigenvalues) <= radius[:, None]
         inside &= ~overdamped(modes.eigenvalues)  # these are far from the side that is counted at
         last = np.flatnonzero(inside[np.isfinite(radius)].any(axis=0)).max(initial=-1)
-        self.wanted = int(min(max(self.wanted, last + 1), MOST))
+        self.wanted = int(min(max(self.wanted, last + 1), most))
 
     def accepted(self, found: CertifiedModes) -> Array:
         """As that of every space; no verdict rests on overdamped modes that have no bound."""

@@ -18,8 +18,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.errors import SingularSystemError
-from assembly.linalg.factorization import Factorization
+from assembly.linalg.factorization import Factorization, cholesky
 from modal.eigen.tolerances import EPS, ROUND_OFF, SMALL, ZERO
 from modal.types import Array
 
@@ -34,8 +33,8 @@ LARGEST_MISS = 0.9  # ε beyond which more steps are needed: the bound is then t
 def skew_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
     """max |xᴴBx| / xᴴAx of a skew B; infinite where B reaches what A leaves at zero.
 
-    A: symmetric positive semidefinite. Raises SingularSystemError for a large A that is singular
-    on the degrees of freedom that it acts on.
+    A: symmetric positive semidefinite; infinite too for a large A that is singular on the degrees
+    of freedom that it acts on.
     """
     if B.nnz == 0:
         return 0.0
@@ -46,7 +45,10 @@ def skew_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
         A, B = (sp.csr_matrix(matrix[rows][:, rows]) for matrix in (A, B))
     if len(rows) <= SMALL:
         return _dense_skew_ratio(B.toarray(), A.toarray())
-    with Factorization(A, "spd") as factor:
+    factor = cholesky(A)
+    if factor is None:
+        return np.inf
+    with factor:
         scale = np.sqrt(A.diagonal())
         return lanczos(factor.solve, A.__matmul__, [lambda x: B @ x], scale, skew=True)[0][1]
 
@@ -115,11 +117,10 @@ def _has_cholesky(A: sp.csr_matrix, shift: float) -> bool:
         scale = 1.0 / np.sqrt(diagonal)
         full = A.toarray() * np.outer(scale, scale) + shift * np.eye(n)
         return bool(la.lapack.dpotrf(full)[1] == 0)
-    try:
-        Factorization(sp.csr_matrix(unit_diagonal(A) + shift * sp.identity(n)), "spd").destroy()
-    except SingularSystemError:
-        return False
-    return True
+    factor = cholesky(sp.csr_matrix(unit_diagonal(A) + shift * sp.identity(n)))
+    if factor is not None:
+        factor.destroy()
+    return factor is not None
 
 
 def lanczos(

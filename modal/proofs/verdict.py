@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.errors import AccuracyError, ConvergenceError, InputError
+from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
@@ -207,19 +207,13 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
     box = box_of(quadratic)
     if box.circulatory == 0.0 and _is_resisted(small, quadratic.stiffness_parts[0]):
         return _without_modes(ENERGY, box)
-    decided = _by_all_modes(small, zeros, box, k)
+    decided = _by_all_modes(small, zeros, box)
     return decided if result is None or decided.verdict != WORDS[UNDECIDED] else result
 
 
-def _by_all_modes(system: FrozenSystem, zeros: int, box: Box, k: int) -> Stability:
-    """By all modes, of LAPACK; by the k lowest where its iteration fails.
-
-    zeros: number of zero eigenvalues that the kinematics prescribe.
-    """
-    try:
-        modes = all_modes(system)
-    except (AccuracyError, ConvergenceError):
-        return _conclude(*_lowest(system, k), MODES, box)
+def _by_all_modes(system: FrozenSystem, zeros: int, box: Box) -> Stability:
+    """By all modes, of LAPACK. zeros: number of zero eigenvalues that the kinematics prescribe."""
+    modes = all_modes(system)
     if modes.zeros > zeros:
         # The stiffness of some motion is zero by round-off: the sign of its λ² is not known.
         return replace(_conclude(modes.eigenvalues, modes.bounds, MODES, box), examined_to=0.0)

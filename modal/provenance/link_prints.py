@@ -16,8 +16,6 @@ from assembly.system.frozen import FrozenSystem
 from modal.reduction.link_space import Link, links_of
 from modal.types import Index
 
-SHAPES = 4  # random ones of a link
-
 
 class LinkProbe:
     """Small frozen systems that represent those of mechanisms of the same links.
@@ -43,13 +41,13 @@ class LinkProbe:
         return self._small[1].freeze(system.t, system.transport, prestress, system.driven)
 
 
-def _sampled(link: Link, slaves: Index) -> ReducedBody:
+def _sampled(link: Link, slaves: Index, shapes: int = 4) -> ReducedBody:
     """The link in the unit displacements of the slaves, its rigid motions and random shapes."""
     body, operators = link.body, fixed_operators(link.body, link.stressing, link.units)
     M, K = operators["M", 0], operators["K", 0]
     units = np.zeros((body.size, len(slaves)))
     units[slaves, np.arange(len(slaves))] = 1.0
-    random = np.random.default_rng(53).choice([-1.0, 1.0], (body.size, SHAPES))
+    random = np.random.default_rng(53).choice([-1.0, 1.0], (body.size, shapes))
     diagonal = np.abs(K.tocsr().diagonal())
     random *= (1.0 / np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max())))[:, None]
     fields = body.dofs.rigid_fields()

@@ -34,7 +34,6 @@ from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index
 
 SKETCHES = 32
-LANCZOS_STEPS = 30
 UNDERESTIMATE = 2.0  # by which a sketched norm may be too small (see above)
 
 
@@ -342,11 +341,11 @@ class Sketches:
         return cls(reference.solve(random), xi)
 
 
-def mass_bounds(mass: Any, diagonal: Array) -> tuple[float, float]:
+def mass_bounds(mass: Any, diagonal: Array, steps: int = 30) -> tuple[float, float]:
     """Extreme eigenvalues of diag(M)⁻¹M, widened by a tenth: Lanczos, fully orthogonalised."""
     scale = 1.0 / np.sqrt(diagonal)
     n = len(diagonal)
-    Q = np.zeros((n, min(LANCZOS_STEPS, n)), order="F")
+    Q = np.zeros((n, min(steps, n)), order="F")
     q = np.random.default_rng(5).standard_normal(n)
     image = np.zeros_like(Q)
     found = 0

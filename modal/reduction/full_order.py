@@ -24,17 +24,16 @@ from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import from_parts
 from modal.eigen.solve import solve
-from modal.eigen.tolerances import BLOCK, WEAK
+from modal.eigen.tolerances import BLOCK, ROUNDS, WEAK
 from modal.reduction.affine import Point
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import coupled
 from modal.reduction.instants import Instants, motion_of_modes
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
-from modal.reduction.space import ROUNDS, Space
+from modal.reduction.space import Space
 from modal.types import Array, Complex
 
-STEPS = 2  # of the random Krylov space
 AMPLIFICATION = 2.0  # of a residual on the complement of V, where |λ|² is at most half of K_ref
 
 
@@ -65,14 +64,14 @@ def full_modes(system: FrozenSystem, k: int) -> FullModes:
     return FullModes(modes.eigenvalues[counted], modes.error_bound[counted])
 
 
-def random_shapes(basis: ReducedBasis, seed: int = 29) -> Array:
-    """A block Krylov space of K_ref⁻¹M on a seeded random block, (n, BLOCK × STEPS).
+def random_shapes(basis: ReducedBasis, seed: int = 29, steps: int = 2) -> Array:
+    """A block Krylov space of K_ref⁻¹M on a seeded random block, (n, BLOCK × steps).
 
     Each step is M-orthogonal to the basis.
     """
     reference, columns = basis.reference, basis.columns
     blocks = [np.random.default_rng(seed).standard_normal((basis.family.n, BLOCK))]
-    for _ in range(STEPS):
+    for _ in range(steps):
         load = reference.mass @ blocks[-1]
         if len(blocks) > 1:
             load = load - columns.MV @ (columns.MV.T @ blocks[-1])

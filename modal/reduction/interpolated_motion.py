@@ -18,13 +18,13 @@ from assembly.linalg.combination import Pattern
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
 from modal.reduction.interpolation import (
-    MOST_SAMPLES,
     ROUND_OFF,
     Interpolant,
     chebyshev_interpolant,
     irregular,
     periodic_interpolant,
 )
+from modal.reduction.tolerances import MOST_SAMPLES
 from modal.types import Array, Index
 
 MOST_NUMBERS = 1 << 25  # of all samples: larger models are not interpolated

@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.eigen.tolerances import ZERO
+from modal.reduction.tolerances import FEWEST_SAMPLES, MOST_SAMPLES
 from modal.types import Array
 
-FIRST_SAMPLES = 32
-MOST_SAMPLES = 512
 TAIL = 0.25  # of the coefficients, the highest, which must be negligible
-NOISE = 1e-10  # of an entry's size: largest error, there and where coefficients stop falling …
-FLAT = 0.1  # … where "stopped" means that the last part is this share of the part before it
+NOISE = 1e-10  # of an entry's size: largest error, there and where coefficients stop falling
 ROUND_OFF = 1e-3  # of the largest entry of a row: smaller entries are differences of larger terms
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 CHECKS = 7  # places of the span, on no grid of samples, where polynomial and A are compared
@@ -121,7 +119,7 @@ def _refined(
     nodes: times; every second one of twice as many are those of as many. Samples are doubled until
     the highest quarter of the coefficients is negligible, or is the round-off of A itself.
     """
-    count, values = FIRST_SAMPLES, A(nodes(FIRST_SAMPLES))
+    count, values = FEWEST_SAMPLES, A(nodes(FEWEST_SAMPLES))
     while True:
         coefficients, scale = transform(values), sizes(values)
         size = _largest(coefficients, scale)
@@ -209,12 +207,13 @@ def _largest(coefficients: NDArray[Any], scale: Array) -> Array:
     return np.asarray(relative.reshape(len(relative), -1).max(axis=1, initial=0.0))
 
 
-def _resolved(size: Array) -> bool:
+def _resolved(size: Array, flat: float = 0.1) -> bool:
     """Whether the coefficients of relative size (m,), lowest first, have fallen to nothing, or to
-    the level where the round-off of A keeps them from falling further."""
+    the level where the round-off of A keeps them from falling further: where the last part is at
+    least the share `flat` of the part before it."""
     last, before = (int((1.0 - part * TAIL) * len(size)) for part in (1, 2))
     tail = float(size[last:].max())
-    return tail <= ZERO or (tail <= NOISE and tail >= FLAT * float(size[before:last].max()))
+    return tail <= ZERO or (tail <= NOISE and tail >= flat * float(size[before:last].max()))
 
 
 def _retained(size: Array) -> int:

@@ -42,8 +42,6 @@ from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.space import Space, of_part
 from modal.types import Array, Index
 
-MODES = 24  # free elastic modes of the starting basis
-
 
 def linked(system: FrozenSystem) -> MechanismSystem | None:
     """The system, if it is that of a mechanism whose links have bases and nothing is free to
@@ -84,8 +82,11 @@ class Link:
         """Of the operators."""
         return {key: k for k, key in enumerate(self.operators)}
 
-    def basis(self, slaves: Index, arrays: Mapping[str, NDArray[Any]] | None) -> ReducedBasis:
-        """The starting basis, with the unit displacements of some DOFs; or the stored one."""
+    def basis(
+        self, slaves: Index, arrays: Mapping[str, NDArray[Any]] | None, modes: int = 24
+    ) -> ReducedBasis:
+        """The starting basis, with the unit displacements of some DOFs and so many free elastic
+        modes; or the stored one."""
         body, numbers = self.body, self.numbers
         fields = body.dofs.rigid_fields()
         fields = fields[:, np.abs(fields).max(axis=0) > 0.0]
@@ -95,7 +96,7 @@ class Link:
         ties = independent(self.ties)
         basis = ReducedBasis.of(family, Coefficients(table), ties, arrays)
         if arrays is None:
-            basis.include_lowest(min(MODES + fields.shape[1], body.size))
+            basis.include_lowest(min(modes + fields.shape[1], body.size))
             inertia = independent(body.operators.inertia_loads[:, list(self.units)])
             basis.include(basis.solve(np.hstack([ties, inertia])))
             units = np.zeros((body.size, len(slaves)))

@@ -17,7 +17,6 @@ from modal.reduction.interpolation import GOLDEN
 from modal.types import Array
 
 DEGREES = (2, 4, 8, 16)  # nested nodes: every second one of the next degree
-MOST_NODES = 150
 
 
 @dataclass(frozen=True)
@@ -53,10 +52,11 @@ def parameter_polynomial(
     high: Array,
     tolerance: float,
     sizes: Callable[[Array], Array | float],
+    most: int = 150,
 ) -> ParameterPolynomial | None:
     """The polynomial of `evaluate(point)` over a box; None where it does not reach the tolerance.
 
-    sizes: of a value, what differences of its entries are relative to.
+    sizes: of a value, what differences of its entries are relative to. most: nodes.
     """
     values: dict[tuple[float, ...], Array] = {}
 
@@ -70,7 +70,7 @@ def parameter_polynomial(
     off = {n: tuple(GOLDEN if n == m else 0.0 for m in range(len(low))) for n in wide}
     irrational = 1.0 - 2.0 * ((np.arange(len(low)) + 2) * GOLDEN % 1.0)
     anywhere = tuple(float(irrational[n]) if n in wide else 0.0 for n in range(len(low)))
-    while int(np.prod([degree + 1 for degree in degrees])) <= MOST_NODES:
+    while int(np.prod([degree + 1 for degree in degrees])) <= most:
         found = _through(at, low, high, tuple(degrees))
         gaps = {n: _gap(found, at, place, sizes) for n, place in off.items()}
         worst = max(gaps.values(), default=0.0)

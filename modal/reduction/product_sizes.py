@@ -21,8 +21,6 @@ from assembly.linalg.combination import absolute_of, transpose_of
 from modal.reduction.affine import Term
 from modal.types import Array
 
-ALIKE = 4.0  # times an operator's own sizes: those of another that it may share
-
 
 @dataclass(frozen=True)
 class ProductSizes:
@@ -36,7 +34,8 @@ class ProductSizes:
     factors: Array
 
     @classmethod
-    def of(cls, terms: Sequence[Term], mass_diagonal: Array) -> ProductSizes:
+    def of(cls, terms: Sequence[Term], mass_diagonal: Array, alike: float = 4.0) -> ProductSizes:
+        """alike: times an operator's own sizes, those of another that it may share."""
         t = 1.0 / np.sqrt(mass_diagonal)
         groups: list[Array] = []
         rows: list[tuple[int, float]] = []
@@ -46,7 +45,7 @@ class ProductSizes:
                 acts = s > 0.0
                 if np.all(weights[acts] > 0.0):
                     factor = float((s[acts] / weights[acts]).max(initial=0.0))
-                    if factor * weights @ t**2 <= ALIKE * (s @ t**2):
+                    if factor * weights @ t**2 <= alike * (s @ t**2):
                         rows.append((g, factor))
                         break
             else:

@@ -24,8 +24,6 @@ from modal.eigen.spectrum import overdamped, separated, sizes
 from modal.eigen.tolerances import HALF, WEAK, ZERO
 from modal.types import Array, Complex, Index, Mask
 
-BATCH = 25  # points whose matrices are formed together: a few megabytes
-
 
 @dataclass(frozen=True)
 class SmallModes:
@@ -93,17 +91,19 @@ def solve_points(
     threads: int = 1,
     every: bool = False,
     prescribed: Sequence[Array] = (),
+    size: int = 25,
 ) -> SmallModes:
     """The k lowest eigenpairs of P problems; every: all, where not exact.
 
     matrices (3, P, r, r): M, E and K where M is about I and K about Ω², frequency (r,).
     conservative (P,): M and K are symmetric and E is skew. prescribed: of every point,
-    orthonormal columns (r, t) that decouple, whose modes are left out.
+    orthonormal columns (r, t) that decouple, whose modes are left out. size: points whose matrices
+    are formed together, a few megabytes.
     """
-    starts = range(0, len(conservative), BATCH)
+    starts = range(0, len(conservative), size)
 
     def batch(start: int) -> SmallModes:
-        index = slice(start, start + BATCH)
+        index = slice(start, start + size)
         return _solve_batch(
             matrices[:, index], frequency, conservative[index], k, every, prescribed[index]
         )

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import SingularSystemError
-from assembly.linalg.factorization import Factorization
+from assembly.linalg.factorization import Factorization, cholesky
 from modal.eigen.solvers.shape_basis import lift
 from modal.eigen.tolerances import BLOCK
 from modal.eigen.tolerances import ROUND_OFF as ZERO_PIVOT
@@ -22,7 +22,6 @@ from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
 from modal.types import Array
 
-KRYLOV = 2.4  # vectors of the starting space for each one kept
 ROUND_OFF = 8.0 * np.finfo(float).eps  # of a product, relative to the norms of its factors
 
 
@@ -60,9 +59,8 @@ class ReferenceOperator:
         (often rest) comes next, then the middle with more and more mass.
         """
         for weights, shift in self._candidates(at):
-            try:
-                self._factor = self._factorize(weights, shift)
-            except SingularSystemError:
+            self._factor = self._factorize(weights, shift)
+            if self._factor is None:
                 continue
             self._square = self._mean_square(weights)
             if self._lowest() > ZERO_PIVOT * self._square:
@@ -118,16 +116,19 @@ class ReferenceOperator:
     def _square(self) -> float:
         return self._mean_square(self.weights)
 
-    def _factorize(self, weights: Array, shift: float) -> Factorization:
+    def _factorize(self, weights: Array, shift: float) -> Factorization | None:
+        """The factor of K_ref; None where it is not positive definite."""
         K = self.family.symmetric_upper(weights + shift * self.mass_weights)
         dofs = self.family.dofs
-        return Factorization(K, "spd", motions=None if dofs is None else dofs.rigid_motions)
+        return cholesky(K, None if dofs is None else dofs.rigid_motions)
 
     @property
     def factor(self) -> Factorization:
         """The factorization of K_ref; made now if weights and shift were given."""
         if self._factor is None:
             self._factor = self._factorize(self.weights, self.shift)
+        if self._factor is None:
+            raise SingularSystemError("the reference stiffness is not positive definite")
         return self._factor
 
     def solve(self, block: Array) -> Array:
@@ -135,19 +136,20 @@ class ReferenceOperator:
         self.solves += block.shape[1]
         return np.asarray(self.factor.solve(block))
 
-    def start(self, count: int) -> MassBasis:
+    def start(self, count: int, width: float = 2.4) -> MassBasis:
         """Approximate lowest modes of (K_ref, M_ref), `count` of them.
 
-        A block Krylov space of K_ref⁻¹M from a seeded random block, larger than what is kept.
+        A block Krylov space of K_ref⁻¹M from a seeded random block, so many times wider than
+        what is kept.
         """
         n = self.family.n
         space = MassBasis(self.mass)
-        if n <= KRYLOV * count:
+        if n <= width * count:
             space.append(*space.directions(np.eye(n)))
             return space
         block = self._first_shapes()
         inverse = np.zeros((0, 0))  # Vᵀ M K_ref⁻¹ M V, the Ritz matrix of K_ref⁻¹M
-        while space.size < min(KRYLOV * count, n - BLOCK):
+        while space.size < min(width * count, n - BLOCK):
             block, product = space.directions(block)
             if block.shape[1] == 0:
                 break

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import in_parts
+from modal.eigen.tolerances import ROUNDS
 from modal.reduction.affine import Freeze, Point
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import ErrorBounds, error_bounds
@@ -29,7 +30,6 @@ from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array, Complex, Index, Mask
 
 SAMPLE = 24  # points that represent all of a sweep or of a motion
-ROUNDS = 30  # of growth at most
 FAR_BELOW = 1e-4  # of the tolerance
 WIDEST = 20  # vectors that one round adds to a part
 DOMINANT = 0.7  # of a residual that just meets the tolerance: least size of a new direction

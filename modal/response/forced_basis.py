@@ -44,10 +44,6 @@ from modal.response.direct import singular
 from modal.types import Array, Complex, Index, Mask
 
 MARGIN = 1.5  # ω_c over the largest frequency, in the first basis
-FEWEST = 12  # modes of the first basis
-SHIFT = 0.1  # √σ over the largest frequency, at least, where a shift is needed
-NOISE = 10.0  # round-off of a solve over what one step of refinement shows
-TRIAL = 0.2  # of the time of all direct solves: what a basis may take whose end is not in sight
 
 
 @dataclass
@@ -84,15 +80,23 @@ class _Points:
 class ForcedBasis:
     """The basis V of one system and one real or complex load (n,)."""
 
-    def __init__(self, system: FrozenSystem, force: Complex, highest: float) -> None:
-        """highest: the largest angular frequency, rad/s."""
+    def __init__(
+        self,
+        system: FrozenSystem,
+        force: Complex,
+        highest: float,
+        fewest: int = 12,
+        shift: float = 0.1,
+    ) -> None:
+        """highest: the largest angular frequency, rad/s. fewest: modes of the first basis. shift:
+        √σ over the largest frequency, at least, where one is needed."""
         self.n, self.highest = system.n, highest
         whole = FrozenSystem(M=system.M, C=system.damping, K=system.stiffness, rigid=system.rigid)
         family = AffineFamily(lambda _: whole, {})
         at = family.coefficients([{}])
         self.reference = ReferenceOperator(family, at)
         weights, self.shift = self.reference.weights, self.reference.shift
-        least = (SHIFT * highest) ** 2
+        least = (shift * highest) ** 2
         if 0.0 < self.shift < least:  # rigid motions are not to be small in the energy norm
             self.reference.destroy()
             self.reference, self.shift = ReferenceOperator(family, at, (weights, least)), least
@@ -109,7 +113,7 @@ class ForcedBasis:
         self.force = force
         self.basis = MassBasis(self.K_ref)
         self.responses = {name: np.zeros((self.n, 0)) for name in self.parts}  # K_ref⁻¹ A V
-        self.count, self.cutoff, self.complete = FEWEST // 2, np.inf, False
+        self.count, self.cutoff, self.complete = fewest // 2, np.inf, False
         self.compliance: Array | None = None
 
     def factors(self, w: Array) -> Complex:
@@ -131,8 +135,11 @@ class ForcedBasis:
         if needed <= len(order):
             self.cutoff = float(np.sqrt(values[order[needed - 1]]))
 
-    def begin(self, responses: int) -> None:
-        """The modes and static responses."""
+    def begin(self, responses: int, noise: float = 10.0) -> None:
+        """The modes and static responses.
+
+        noise: round-off of a solve over what one step of refinement shows.
+        """
         self._include(self.modes)
         load = np.column_stack([part for part in (self.force.real, self.force.imag) if part.any()])
         for k in range(responses):
@@ -141,7 +148,7 @@ class ForcedBasis:
                 step = self.reference.solve(load - self.K_ref @ static)
                 energies = [np.einsum("ij,ij->", X, self.K_ref @ X) for X in (step, static)]
                 refined = float(np.sqrt(energies[0] / energies[1]))
-                self.round_off = NOISE * (refined + float(np.finfo(float).eps))
+                self.round_off = noise * (refined + float(np.finfo(float).eps))
             self._include(static)
             load = self.parts["M"] @ (static / np.linalg.norm(static, axis=0))
 
@@ -232,19 +239,21 @@ def respond_on_basis(
     probes: Index,
     accuracy: float,
     direct_seconds: float,
+    trial: float = 0.2,
 ) -> None:
     """Enter the response at angular frequencies (F,), rad/s, to ‖e‖ ≤ accuracy ‖q‖ in the energy
     norm.
 
     probes (P,): numbers of degrees of freedom. It ends when all is finished, when the error falls
     no more, or as soon as the frequencies left take less time at `direct_seconds` each, s.
+    trial: of the time of all direct solves, what a basis may take whose end is not in sight.
     """
     w, clock = angular_frequencies, time.process_time
     start = clock()
     basis = ForcedBasis(system, force, float(w.max()))
     try:
         while not basis.complete:
-            if clock() - start > TRIAL * direct_seconds * len(w):
+            if clock() - start > trial * direct_seconds * len(w):
                 return
             basis.more_modes()
         # Of the error by each static response: that of conjugate gradients with θ ≤ 1/MARGIN².
@@ -273,7 +282,7 @@ def respond_on_basis(
                 rounds = max(1.0, np.log(accuracy / error) / np.log(fall))
                 left = np.count_nonzero(~out.finished)
                 seconds = rounds * (projected - begun + each * group.size) + each * left
-                late = rounds > 1.0 and clock() - start > TRIAL * direct_seconds * len(w)
+                late = rounds > 1.0 and clock() - start > trial * direct_seconds * len(w)
                 if late or seconds > direct_seconds * left:
                     return
                 basis.grow(points, ~good)

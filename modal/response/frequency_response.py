@@ -25,8 +25,6 @@ from modal.types import Array, Complex, Index
 
 Force = Any  # mapping of Probe to a number, or array_like (n,)
 Method = Literal["direct", "modal"]
-LARGE = 15_000  # DOFs of a solid from which one direct solve takes longer than a basis
-SOLVES, OVERHEAD = 40, 0.03  # direct solves and seconds besides that the smallest basis costs
 
 
 def frequency_response(
@@ -186,18 +184,25 @@ def response(
     probes: Index,
     method: Method | None,
     accuracy: float,
+    *,
+    large: int = 15_000,
+    cost: tuple[int, float] = (40, 0.03),
 ) -> ForcedResponse:
-    """Response at all angular frequencies (F,), rad/s. Raises InputError, ConvergenceError."""
+    """Response at all angular frequencies (F,), rad/s. Raises InputError, ConvergenceError.
+
+    large: degrees of freedom of a solid from which one direct solve takes longer than a basis.
+    cost: of the smallest basis, in direct solves and in seconds besides.
+    """
     w, zero = angular_frequencies, np.zeros((len(angular_frequencies), len(probes)))
     out = ForcedResponse(zero + 0j, zero, np.zeros(len(w), dtype=bool))
-    in_basis = method == "modal" or (method is None and system.n > LARGE)
+    in_basis = method == "modal" or (method is None and system.n > large)
     seconds = np.inf
     if not in_basis:
         direct = DirectSolver(system)
         start = time.process_time()
         out.enter(np.array([0]), direct(w[:1], force)[:, probes], 0.0)
         seconds = time.process_time() - start
-        in_basis = method is None and seconds * (len(w) - SOLVES) > OVERHEAD
+        in_basis = method is None and seconds * (len(w) - cost[0]) > cost[1]
     if in_basis:
         respond_on_basis(out, system, w, force, probes, accuracy, seconds)
     left = np.flatnonzero(~out.finished)

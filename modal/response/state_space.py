@@ -28,14 +28,12 @@ from modal.data.progress import shown
 from modal.data.variables import STATE_SPACE
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
+from modal.reduction.tolerances import GUARD
 from modal.response.sweeps import frozen_at, swept_values
 from modal.transient.probes import Probe, Probes
 from modal.types import Array, Complex, Index
 
 StateSpace = tuple[Array, Array, Array, Array]
-SHIFT = 0.05  # of the largest |λ| retained: real s of the static correction of free systems
-SPARE = 4  # modes solved for beyond those that are followed
-LEAST = 0.72  # of a pairing: where two modes share equally it is 0.71, and the step is too long
 
 
 def state_space(
@@ -181,7 +179,7 @@ def state_space_family(
         places = places or (ins.names, outs.names)
         if system.null_chain is not None:
             raise InputError(f"{where}: the model is free to move; hold or drive it")
-        modes = solve(system, min(k + SPARE, system.n))
+        modes = solve(system, min(k + GUARD, system.n))
         modes, certainty = _followed(previous, system, modes, k, where)
         blocks = [mode_block(modes, j, ins.numbers, outs.numbers) for j in range(k)]
         numbers = ins.numbers, outs.numbers
@@ -210,8 +208,12 @@ def _followed(
     modes: Modes,
     k: int,
     where: str,
+    least: float = 0.72,
 ) -> tuple[Modes, Array]:
-    """The same k modes as at the previous value, with their phases, and how surely they are."""
+    """The same k modes as at the previous value, with their phases, and how surely they are.
+
+    least: of a pairing; where two modes share equally it is 0.71, and the step is too long.
+    """
     oscillating = np.flatnonzero(modes.eigenvalues.imag > 0.0)
     if len(oscillating) < k:
         raise InputError(f"{where}: {len(oscillating)} oscillatory modes were found, k = {k}")
@@ -222,7 +224,7 @@ def _followed(
     own, other = linear_sum_assignment(-np.abs(pairing))
     factors = pairing[own, other]
     certainty = np.abs(factors)
-    if certainty.min() < LEAST:
+    if certainty.min() < least:
         lost = int(certainty.argmin())
         raise ConvergenceError(
             f"{where}: mode {lost + 1} pairs with none of this value by more than "
@@ -303,12 +305,14 @@ def _joined(
     static_correction: bool,
     acting: Index,
     read: Index,
+    shift: float = 0.05,
 ) -> StateSpace:
     """One model with the states of all blocks, and D.
 
     D is the static response of the modes left out: R(0) for H(s)⁻¹ less the response of those
     retained. Where K is singular, R is extrapolated from ±s and ±2s, equal to fourth order in
-    s/|λ_omitted|: R is analytic inside the circle of the first mode that is left out.
+    s/|λ_omitted|: R is analytic inside the circle of the first mode that is left out. shift: s, of
+    the largest |λ| retained.
     """
     A = np.asarray(la.block_diag(*(A for A, _, _ in blocks)))
     B, C = np.vstack([B for _, B, _ in blocks]), np.hstack([C for _, _, C in blocks])
@@ -325,6 +329,6 @@ def _joined(
         return A, B, C, np.zeros((len(read), len(acting)))
     if not free:
         return A, B, C, remainder(0.0)
-    s = SHIFT * float(np.abs(modes.eigenvalues).max())
+    s = shift * float(np.abs(modes.eigenvalues).max())
     near, far = (0.5 * (remainder(r) + remainder(-r)) for r in (s, 2.0 * s))
     return A, B, C, np.asarray((4.0 * near - far) / 3.0)

@@ -26,21 +26,6 @@ from modal.tracking.matching import Match, Overlap, align
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Index, Mask
 
-# Largest factor by which the three points of a parabola are spread in a further round.
-SPREAD = 5.0
-# The first ones are this part of the step apart: the straight line between the two ends does not
-# say better where they meet.
-NARROW, WIDE = 0.005, 0.1
-# A parabola through three points is believed when its half-distance of roots is this part of their
-# spacing.
-RESOLVED = 0.25
-# Sum of the four MACs of a pair with the two ends (4 when nothing else takes part), …
-CAPTURED = 2.4
-# … and the share of a third mode in the pair, of that of its lesser member, above which it does.
-THIRD = 0.5
-# Part of the gap by which the difference at the vertex of the parabola may differ from it.
-AGREED = 0.1
-
 
 @dataclass
 class Search:
@@ -113,12 +98,22 @@ def examine(
     pair: tuple[int, int],
     solve: Callable[[float], Snapshot | None],
     tolerance: float,
+    *,
+    widths: tuple[float, float] = (0.005, 0.1),
+    spread: float = 5.0,
+    resolved: float = 0.25,
+    agreed: float = 0.1,
 ) -> Encounter | None:
     """The meeting of two modes between a and b; None where a third mode takes part in it.
 
     Extra instants are used where the coupling of the modes is not clearly zero.
 
-    tolerance: a least distance below tolerance |λ| is a crossing.
+    tolerance: a least distance below tolerance |λ| is a crossing. widths: parts of the step between
+    the first three points of a parabola, at least and at most; the straight line between the two
+    ends does not say better where they meet. spread: largest factor by which the points are spread
+    in a further round. resolved: a parabola is believed when its half-distance of roots is this
+    part of their spacing. agreed: part of the gap by which the difference at the vertex of the
+    parabola may differ from it.
     """
     members = list(pair)
     before, after = a.eigenvalues[members], continued(b, match)[members]
@@ -137,7 +132,8 @@ def examine(
     gap = 2.0 * turned / (1.0 / abs(start) + 1.0 / abs(end))
     if gap < 0.1 * least:
         return Encounter(*pair, centre, 0.0, "crossing")
-    width = float(np.clip(0.5 * gap / slope, NARROW * abs(length), WIDE * abs(length)))
+    narrow, wide = (share * abs(length) for share in widths)
+    width = float(np.clip(0.5 * gap / slope, narrow, wide))
     low, high = min(a.at, b.at), max(a.at, b.at)
 
     def difference(at: float) -> tuple[complex, int] | None:
@@ -154,11 +150,11 @@ def examine(
         roots = np.roots([c, linear, squares[1]]) if c != 0.0 else np.zeros(2, dtype=complex)
         middle, half = roots.mean().real, 0.5 * abs(roots[1] - roots[0])
         gap = float(np.sqrt(abs(c * np.prod(middle - roots))))
-        centre += float(np.clip(middle, -SPREAD, SPREAD)) * width
-        if abs(middle) <= 1.5 and (half >= RESOLVED or gap < least):
+        centre += float(np.clip(middle, -spread, spread)) * width
+        if abs(middle) <= 1.5 and (half >= resolved or gap < least):
             break
-        width *= float(np.clip(max(half, 0.1 * abs(middle)), SPREAD**-2, SPREAD))
-        width = float(np.clip(width, 0.1 * least / slope, WIDE * abs(length)))
+        width *= float(np.clip(max(half, 0.1 * abs(middle)), spread**-2, spread))
+        width = float(np.clip(width, 0.1 * least / slope, wide))
     centre = float(np.clip(centre, low, high))
     apart = abs(roots[1] - roots[0])
     if gap < least or apart == 0.0:
@@ -168,7 +164,7 @@ def examine(
         return Encounter(*pair, centre, gap, "crossing")
     vertex = difference(centre)
     # The difference has the parabola's size there, and is real where two modes lock.
-    if vertex is None or abs(abs(vertex[0]) - gap) > AGREED * gap:
+    if vertex is None or abs(abs(vertex[0]) - gap) > agreed * gap:
         return None
     if not locked:
         return Encounter(*pair, centre, gap, "veering")
@@ -184,10 +180,19 @@ def _growing(s: Snapshot, modes: Index | list[int]) -> int:
 
 
 def _difference(
-    a: Snapshot, b: Snapshot, match: Match, members: list[int], middle: Snapshot | None
+    a: Snapshot,
+    b: Snapshot,
+    match: Match,
+    members: list[int],
+    middle: Snapshot | None,
+    captured: float = 2.4,
+    third: float = 0.5,
 ) -> tuple[complex, int] | None:
     """λ_p − λ_q, of either sign, of the two modes between a and b that span what the members of a
     pair span, and how many of the two grow; None if unclear, or if the extra instant has no modes.
+
+    captured: least sum of the four MACs of the two with the ends (4 when nothing else takes part).
+    third: largest share of another mode in the pair, of that of its lesser member.
     """
     if middle is None:
         return None
@@ -198,7 +203,7 @@ def _difference(
     mirror = ahead.mirrored_mac[members].sum(axis=0) + back.mirrored_mac[:, ends].sum(axis=1)
     share = np.maximum(direct, mirror)
     p, q, *others = np.argsort(-share)
-    if share[p] + share[q] < CAPTURED or (others and share[others[0]] > THIRD * share[q]):
+    if share[p] + share[q] < captured or (others and share[others[0]] > third * share[q]):
         return None
     lam = np.where(mirror > direct + 1e-9, middle.eigenvalues.conj(), middle.eigenvalues)
     return complex(lam[p] - lam[q]), _growing(middle, [p, q])

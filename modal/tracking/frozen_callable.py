@@ -19,14 +19,13 @@ from modal.tracking.stencil import Stencil, differences, step_length
 from modal.transient.equations import FirstOrderModel
 from modal.types import Array, Complex
 
-TOLERANCE = 0.05  # of frozen_interval, as in modal.track
 
-
-def tracks_of_callable(matrix: Any, at: Array) -> xr.Dataset:
+def tracks_of_callable(matrix: Any, at: Array, tolerance: float = 0.05) -> xr.Dataset:
     """The variables of a tracks dataset that A(t) alone defines, one row a mode (Im λ ≥ 0).
 
     Energy is the 2-norm. σ = Re[λ − yᴴẋ/yᴴx] for x of unit norm (docs/theory.md, "What freezing
-    leaves out"). The frozen interval has a tolerance of 5 % (modal/tracking/rates.py).
+    leaves out"). tolerance: of the frozen interval, as in `modal.track`
+    (modal/tracking/rates.py).
     """
     model = FirstOrderModel(matrix, float(at[0]))
     low, high = float(at.min()), float(at.max())
@@ -56,7 +55,7 @@ def tracks_of_callable(matrix: Any, at: Array) -> xr.Dataset:
         coupling = np.abs(weights / apart).max(axis=0)
         rows.append(np.stack([values, sigma, np.diag(pull), curvature, coupling])[:, index])
     eigenvalue, sigma, slope, curvature, coupling = np.stack(rows, axis=1)
-    interval = frozen_interval(at, eigenvalue, slope, curvature, coupling.real, TOLERANCE)
+    interval = frozen_interval(at, eigenvalue, slope, curvature, coupling.real, tolerance)
     variables = dict(
         eigenvalue=eigenvalue,
         frequency=np.abs(eigenvalue.imag) / (2.0 * np.pi),

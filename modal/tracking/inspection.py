@@ -23,9 +23,6 @@ from modal.tracking.snapshot import Snapshot
 from modal.tracking.veerings import Branches, veerings_inside
 from modal.types import Array, Mask
 
-# An onset predicted by the cubic is bracketed by this part of the tolerance on either side.
-BRACKET = 0.45
-
 
 def inspect(
     a: Snapshot, b: Snapshot, match: Match, watched: Mask, met: list[Encounter], search: Search
@@ -88,10 +85,18 @@ def _placed(
 
 
 def _onset_place(
-    a: Snapshot, b: Snapshot, onset: Encounter, branches: Branches | None, search: Search
+    a: Snapshot,
+    b: Snapshot,
+    onset: Encounter,
+    branches: Branches | None,
+    search: Search,
+    bracket: float = 0.45,
 ) -> float:
     """Where to cut a step with an onset inside: next to the zero of the growth rate where that is
     smooth, in the middle where modes lock or stop oscillating.
+
+    bracket: part of the tolerance, on either side, by which an onset that the cubic predicts is
+    bracketed.
     """
     length = b.at - a.at
     if branches is not None and onset.second < 0 and onset.kind in ("flutter onset", "split"):
@@ -100,7 +105,7 @@ def _onset_place(
         oscillates = ends[0].imag != 0.0 and ends[1].imag != 0.0
         if oscillates and ends[0].real * ends[1].real < 0.0 and np.all(np.isfinite(ends)):
             tau = hermite.root(*(x.real for x in ends))
-            aside = BRACKET * search.tolerance / abs(length)
+            aside = bracket * search.tolerance / abs(length)
             tau = tau - aside if tau >= 0.5 else tau + aside
             return a.at + float(np.clip(tau, aside, 1.0 - aside)) * length
     return a.at + 0.5 * length

@@ -25,18 +25,6 @@ from modal.eigen.tolerances import WEAK
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
 
-# A mode whose MACs with all modes of another instant have a larger sum merges with another mode.
-MERGING = 1.5
-# Cost of a wrong eigenvalue prediction; a wrong shape (MAC 0) costs 1.
-PREDICTION_WEIGHT = 0.3
-# Where a pair becomes two real values, or two become a pair, the one that decays least goes on: the
-# others are this much worse at most. It only decides which value is left over, for every value that
-# is matched pays it once.
-GROWTH_PREFERENCE = 0.05
-# Two modes that lock share their shape, and either of them may be called the one that grows: it is
-# the slower one, by this much, so that it does not hang on round-off.
-SLOWER_GROWS = 1e-4
-
 
 @dataclass(frozen=True)
 class Overlap:
@@ -51,8 +39,11 @@ class Overlap:
     merging: Mask
 
     @classmethod
-    def between(cls, a: Snapshot, b: Snapshot) -> Overlap:
-        """The overlaps of all modes of a with all modes of b."""
+    def between(cls, a: Snapshot, b: Snapshot, alone: float = 1.5) -> Overlap:
+        """The overlaps of all modes of a with all modes of b.
+
+        alone: a mode whose MACs with all modes of b have a larger sum merges with another mode.
+        """
         odd = a.defective[:, None] | b.defective[None, :]
         # ȳ_b pairs with x_a as the conjugate of y_b with x̄_a.
         mac, mirrored_mac = (
@@ -67,7 +58,7 @@ class Overlap:
         mac, mirrored_mac = mac / whole, mirrored_mac / whole
         if odd.any():
             mac = _shape_mac(a, b, mac)
-        merging = a.defective | (ahead > MERGING) | (odd & (mac > 0.1)).any(axis=1)
+        merging = a.defective | (ahead > alone) | (odd & (mac > 0.1)).any(axis=1)
         return cls(mac, mirrored_mac, merging)
 
     def of(self, target: Index, mirrored: Mask) -> Array:
@@ -160,9 +151,24 @@ def real(eigenvalues: Complex) -> Mask:
     return np.asarray(np.abs(eigenvalues.imag) <= ROUND_OFF * np.abs(eigenvalues))
 
 
-def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Match:
+def assign(
+    a: Snapshot,
+    b: Snapshot,
+    overlap: Overlap,
+    predicted: Complex,
+    *,
+    prediction: float = 0.3,
+    growth: float = 0.05,
+    slower: float = 1e-4,
+) -> Match:
     """The one-to-one assignment of least total cost 1 − MAC + w min(1, |λ_b − predicted| /
     scale).
+
+    prediction: w, where a wrong shape costs 1. growth: where a pair becomes two real values, or two
+    become a pair, the one that decays least goes on, and the others are this much worse at most; it
+    only decides which value is left over, for every value that is matched pays it once. slower: two
+    modes that lock share their shape, and either of them may be called the one that grows; it is
+    the slower one, by this much, so that it does not hang on round-off.
     """
     lam = b.eigenvalues[None, :]
     step = np.abs(predicted - a.eigenvalues)[:, None]
@@ -173,7 +179,7 @@ def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Ma
     cost, mirrored_cost = (
         1.0
         - mac
-        + PREDICTION_WEIGHT
+        + prediction
         * np.where(branches, 1.0, np.minimum(np.abs(onward - predicted[:, None]) / scale, 1.0))
         for mac, onward in ((overlap.mac, lam), (overlap.mirrored_mac, lam.conj()))
     )
@@ -182,10 +188,10 @@ def assign(a: Snapshot, b: Snapshot, overlap: Overlap, predicted: Complex) -> Ma
     # λ of the real eigenvalues over the largest of them, −1 … 1, 0 for an oscillation.
     reals = [np.where(real(s.eigenvalues), s.eigenvalues.real, 0.0) for s in (a, b)]
     reals = [x / max(np.abs(x).max(initial=0.0), np.finfo(float).tiny) for x in reals]
-    cost = cost - GROWTH_PREFERENCE * np.add.outer(*reals)
+    cost = cost - growth * np.add.outer(*reals)
     swifter = np.argsort(np.argsort(np.abs(a.eigenvalues))) / max(a.size, 1)
-    growth = lam.real / np.maximum(np.abs(lam), np.finfo(float).tiny)
-    cost = cost + SLOWER_GROWS * swifter[:, None] * growth
+    growing = lam.real / np.maximum(np.abs(lam), np.finfo(float).tiny)
+    cost = cost + slower * swifter[:, None] * growing
     rows, columns = linear_sum_assignment(cost)
     target = np.full(a.size, -1, dtype=np.intp)
     target[rows] = columns

@@ -13,9 +13,6 @@ from modal.tracking.matching import Match
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
 
-# Two modes are locked when their frequencies differ by less than this part of their rates.
-LEVEL = 0.1
-
 
 def onsets_between(
     a: Snapshot, b: Snapshot, match: Match, watched: Mask, counted: bool
@@ -128,17 +125,17 @@ def find_onsets(
             yield r, -1, "critical damping"
 
 
-def _regime(lam: Complex, error: Array, floor: Array) -> _Regime:
+def _regime(lam: Complex, error: Array, floor: Array, level: float = 0.1) -> _Regime:
     """Modes of one instant, (R,); floor: below which a part of λ is round-off.
 
     Two modes are locked when they have the same frequency, and equal and opposite departures of
-    the rates.
+    the rates: when the frequencies differ by less than the part `level` of the rates.
     """
     with np.errstate(invalid="ignore"):
         oscillates = np.abs(lam.imag) > floor
         real = ~oscillates & (np.abs(lam.real) > floor)
         difference = lam[:, None] - lam[None, :]
-        locked = np.abs(difference.imag) <= LEVEL * np.abs(difference.real)
+        locked = np.abs(difference.imag) <= level * np.abs(difference.real)
         locked &= np.abs(difference.real) > ROUND_OFF * np.abs(lam)[:, None]
         locked &= lam.real[:, None] * lam.real[None, :] < 0.0
         locked &= np.logical_and.outer(oscillates, oscillates)

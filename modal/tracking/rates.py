@@ -49,8 +49,6 @@ from modal.tracking.matching import clusters
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex
 
-# The energy of a mode counts as positive above this part of |λ|² qᴴMq.
-POSITIVE = 1e-2
 FLOOR = 1e-4  # of |λ|: growth rates closer than this damping ratio count as equal
 
 
@@ -118,16 +116,21 @@ def _largest_coupling(mixing: Complex, distance: Array, lam: Complex, gram: Comp
 
 
 def growth_rate_corrected(
-    eigenvalues: Complex, energy: Array, by_energy: Array, by_amplitude: Array
+    eigenvalues: Complex,
+    energy: Array,
+    by_energy: Array,
+    by_amplitude: Array,
+    positive: float = 1e-2,
 ) -> Array:
     """σ(t) of tracks, (T, R) 1/s; NaN where the model is not known next to an instant.
 
     energy: twice the energy at qᴴMq = 1. by_energy, by_amplitude: of `instant_rates`, per second.
+    positive: part of |λ|² qᴴMq above which the energy of a mode counts as positive.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         share = energy / np.abs(eigenvalues) ** 2
-        positive = np.all((share > POSITIVE) | np.isnan(energy), axis=0)
-    return np.asarray(eigenvalues.real + np.where(positive[None, :], by_energy, by_amplitude))
+        has_energy = np.all((share > positive) | np.isnan(energy), axis=0)
+    return np.asarray(eigenvalues.real + np.where(has_energy[None, :], by_energy, by_amplitude))
 
 
 def frozen_interval(

@@ -29,14 +29,13 @@ from modal.reduction.instants import SmallMatrices
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.space import CertifiedModes, Space, spread
+from modal.reduction.tolerances import TRAINING
 from modal.tracking.pencils import Triple, pairing, quadratic, solved, transposed
-from modal.tracking.sources import TRAINING, BasisError
+from modal.tracking.sources import BasisError
 from modal.tracking.variation import MAIN
 from modal.types import Array, Complex, Index
 
-WHOLE = 64  # degrees of freedom up to which the basis may be the whole space
 SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
-LACKING = 0.1  # of the accuracy: modes of a larger error add to a basis that grows
 
 
 @dataclass(frozen=True)
@@ -146,11 +145,12 @@ class SmoothSpace(Space):
         at = replace(at, response=response, dual=dual, whole=full[2])
         return CertifiedModes(at, modes, bounds, np.zeros(values.shape, dtype=bool))
 
-    def _grow(self, found: CertifiedModes) -> bool:
-        """Add the directions that the modes lack most."""
+    def _grow(self, found: CertifiedModes, lacking: float = 0.1) -> bool:
+        """Add the directions that the modes lack most, of modes whose error is more than this part
+        of the accuracy."""
         at, ratio, before = found.instants, self.accepted(found), self.V.shape[1]
         assert isinstance(at, SmoothInstants)
-        p, i = np.nonzero(ratio > LACKING)
+        p, i = np.nonzero(ratio > lacking)
         assert at.response is not None and at.dual is not None and at.whole is not None
         responses = (at.response, solved(transposed(at.whole), at.dual))
         columns = np.hstack([response[p, :, i].T for response in responses])
@@ -162,11 +162,11 @@ class SmoothSpace(Space):
         self.refresh()
         return self.V.shape[1] > before
 
-    def _add(self, shapes: Array, least: float, most: int | None = None) -> None:
+    def _add(self, shapes: Array, least: float, most: int | None = None, whole: int = 64) -> None:
         """Add the main directions of shapes (n, m) to the basis, orthonormal in energy.
 
         least: relative singular value below which a direction is dropped. A basis of more than half
-        the degrees of freedom becomes the whole space.
+        the degrees of freedom becomes the whole space, of up to `whole` degrees of freedom.
         """
         X = self.root @ shapes
         W = self.root @ self.V
@@ -175,7 +175,7 @@ class SmoothSpace(Space):
         U, sizes, _ = la.svd(X, full_matrices=False)
         W = np.hstack([W, U[:, sizes > least * sizes[0]][:, :most]])
         if 2 * W.shape[1] > len(W):
-            if len(W) > WHOLE:
+            if len(W) > whole:
                 raise BasisError("track: the basis is no smaller than the model")
             W = np.eye(len(W))
         self.V = np.asarray(la.solve_triangular(self.root, W))

@@ -18,6 +18,7 @@ from modal.reduction.full_order import spot_check
 from modal.reduction.instants import SmallMatrices
 from modal.reduction.interpolated_motion import ProjectedMotion
 from modal.reduction.space import SAMPLE, CertifiedModes, Family, Space, spread
+from modal.reduction.tolerances import TRAINING
 from modal.tracking.snapshot import ModesLike, Snapshot, small_snapshots
 from modal.tracking.stencil import Neighbourhood, differences
 from modal.tracking.variation import (
@@ -34,13 +35,6 @@ Freeze = Callable[[float], FrozenSystem]
 Solver = Callable[[FrozenSystem, int], ModesLike]
 # Basis and description of the stored run that is continued, if its fingerprints agree with these.
 Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
-
-# Below this many instants a basis costs more than it saves.
-WORTH_A_BASIS = 8
-TRAINING = 5  # instants on which the basis is first trained
-BLOCK = 100  # instants that are solved together
-# Instants of a block whose modes make its local basis, and modes beyond those wanted that it holds.
-ANCHORS, GUARD = 5, 2
 
 
 class BasisError(AccuracyError):
@@ -144,7 +138,7 @@ class SpaceSource:
     """
 
     kind: str
-    block = BLOCK
+    block: int = 100  # instants that are solved together
     _motion: ProjectedMotion | None = None
 
     def __init__(

@@ -24,12 +24,9 @@ from modal.reduction.body_space import BodySpace
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
 from modal.reduction.space import SAMPLE, Space, spread
+from modal.reduction.tolerances import GUARD, TRAINING, WORTH_A_SPACE
 from modal.tracking.smooth_space import SmoothFamily, SmoothSpace
 from modal.tracking.sources import (
-    ANCHORS,
-    BLOCK,
-    GUARD,
-    WORTH_A_BASIS,
     BasisError,
     Freeze,
     FullSource,
@@ -63,7 +60,7 @@ class ReducedSource(SpaceSource):
     def prints(self) -> NDArray[np.float64]:
         first = self._freeze(float(self._at[0]))
         sample = self._points.take(spread(len(self._values), SAMPLE))
-        return family_prints(self._family, first, sample, self._points, BLOCK)
+        return family_prints(self._family, first, sample, self._points, self.block)
 
     def _settle(self) -> None:
         super()._settle()
@@ -74,9 +71,9 @@ class ReducedSource(SpaceSource):
             self._whirl = self._full_whirl.forms(first, vectors)
 
     def _spaces(self, points: Coefficients) -> list[Space]:
-        if len(points) <= 4 * ANCHORS:
+        if len(points) <= 4 * TRAINING:
             return [self._space]
-        return [self._space.local(points.take(spread(len(points), ANCHORS)), GUARD), self._space]
+        return [self._space.local(points.take(spread(len(points), TRAINING)), GUARD), self._space]
 
     def _near(self, values: Array) -> Array:
         points = [{self._name: float(s)} for s in values]
@@ -168,7 +165,7 @@ def source_of(
         raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
     asked = backend == "reduced"
     try:
-        if asked or (backend == "auto" and (len(at) >= WORTH_A_BASIS or kind is not None)):
+        if asked or (backend == "auto" and (len(at) >= WORTH_A_SPACE or kind is not None)):
             common = (at, count, tolerance, around, *checks, kept)
             found = _on_space(sweep, asked, kind, count, small, whirl, common)
             if found is not None:

@@ -12,12 +12,8 @@ from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import HALF
 from modal.types import Array, Complex
 
-# The step of the stencil: this part of the fastest mode's 1/|λ| along a motion, …
-OF_PERIOD = 0.1
-# … at most this part of the sweep, …
+# The step of the stencil: at most this part of the sweep.
 OF_SWEEP = 1e-3
-# The outer values of the stencil are at least this many steps away.
-OUTER = 3.0
 
 
 @dataclass(frozen=True)
@@ -35,17 +31,20 @@ class Stencil:
     centre: int
 
     @classmethod
-    def near(cls, at: float, step: float, low: float, high: float, moving: bool) -> Stencil:
+    def near(
+        cls, at: float, step: float, low: float, high: float, moving: bool, steps: float = 3.0
+    ) -> Stencil:
         """Five values along a motion, three over a steady parameter; one-sided at the ends.
 
-        The second derivative cancels more digits than the first, and takes the outer values.
+        The second derivative cancels more digits than the first, and takes the outer values: they
+        are at least so many steps away.
         """
         span = high - low
         outer = min(step, 0.5 * span)
         step = outer
         if moving:
-            outer = min(max(OF_SWEEP * span, OUTER * step), 0.25 * span)
-            step = min(step, outer / OUTER)
+            outer = min(max(OF_SWEEP * span, steps * step), 0.25 * span)
+            step = min(step, outer / steps)
         sides = np.array(sorted({0.0, *cls._sides(at, outer, low, high)}))
         inner, wide = step * sides, outer * sides
         offsets = np.union1d(inner, wide)
@@ -75,13 +74,16 @@ def _weights(offsets: tuple[float, ...], order: int) -> Array:
     return np.asarray(np.linalg.solve(np.vander(x, increasing=True).T, right))
 
 
-def step_length(size: float, rate: float | None, low: float, high: float) -> float:
-    """The step of the stencil; size: the largest |λ| of the window; rate: of the swept value."""
+def step_length(
+    size: float, rate: float | None, low: float, high: float, angle: float = 0.1
+) -> float:
+    """The step of the stencil; size: the largest |λ| of the window; rate: of the swept value;
+    angle: |λ| times the step along a motion."""
     longest = OF_SWEEP * (high - low)
     if rate is None or size == 0.0:
         return longest
     shortest = HALF * max(abs(low), abs(high))  # below, values cancel
-    return min(max(OF_PERIOD * abs(rate) / size, shortest), longest)
+    return min(max(angle * abs(rate) / size, shortest), longest)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from, provenance
 from modal.eigen.solve import Backend
 from modal.eigen.solve import solve as solve_instant
+from modal.reduction.tolerances import WHOLE
 from modal.tracking.dataset import tracks_dataset, unstable_not_followed, variables
 from modal.tracking.events import BEYOND
 from modal.tracking.following import Rules
@@ -36,8 +37,6 @@ from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder, default_guard
 from modal.tracking.whirl import Whirl
 from modal.transient.along import Along
-
-SMALL = 16  # DOFs up to which LAPACK finds all modes of a value, and all of them guard the window
 
 
 class TrackingInterrupted(KeyboardInterrupt):
@@ -199,7 +198,7 @@ def track(
     def make(backend: str, stored: TrackStore | None) -> Source:
         count = int(k) + int(guard)
         verified = (int(checks), int(k))
-        small = SMALL if every else 0
+        small = WHOLE if every else 0  # where all modes guard the window
 
         def full(system: FrozenSystem, wanted: int) -> ModesLike:
             chosen = cast(Backend, "slepc" if backend == "auto" else backend)

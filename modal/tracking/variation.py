@@ -49,9 +49,6 @@ from modal.types import Array, Complex, Index, Mask
 # Relative singular value below which a direction is left out of a space that need not hold the
 # vectors exactly.
 MAIN = 1e-5
-# Relative change of an eigenvalue by the terms that move energy to and fro up to which its second
-# order is neglected.
-SMALL = 0.01
 
 
 @dataclass(frozen=True)
@@ -206,12 +203,19 @@ def _breathing(C: Array, K: Array, whole: Triple) -> Mask:
 
 
 def _steady(
-    at: Derivatives, n: Index, rates: Array, lam: Complex, Q: Complex, U: Complex
+    at: Derivatives,
+    n: Index,
+    rates: Array,
+    lam: Complex,
+    Q: Complex,
+    U: Complex,
+    small: float = 0.01,
 ) -> tuple[Complex, Complex, Array]:
     """The eigenvalues of the instants n without the terms that move energy to and fro, their
     slopes, and the error of the stencil.
 
-    rates (2, N): of the swept value, for the term in C and that in K.
+    rates (2, N): of the swept value, for the term in C and that in K. small: relative change of an
+    eigenvalue by these terms up to which its second order is neglected.
     """
     (M, C, K), (M1, C1, K1), (M2, C2, _), (other_M, other_C, _) = (
         tuple(A[n] for A in triple) for triple in (at.value, at.first, at.second, at.check)
@@ -222,7 +226,7 @@ def _steady(
     C01, K01 = C1 - a * M2, K1 - b * _skew(C2)
     found, X, Y = _undamped(M, C0, K0, Q), Q.copy(), Q.copy()
     calm = _conservative(C0, K0, (M, C, K))
-    calm &= (np.abs(found - lam) <= SMALL * np.abs(lam)).all(axis=1)
+    calm &= (np.abs(found - lam) <= small * np.abs(lam)).all(axis=1)
     for p in np.flatnonzero(~calm):
         found[p], X[p], Y[p] = _matched((M[p], C0[p], K0[p]), C[p], lam[p], Q[p], U[p])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -18,17 +18,6 @@ from modal.tracking.matching import Match
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
 
-# Fraction of the turning rate of a pure veering from which an approach is a veering.
-TURN = 0.6
-# Fraction of it, predicted from a distance, from which an approach is followed to its end.
-SUSPECTED = 0.25
-# A veering is closer than this fraction of the frequency.
-WIDEST = 0.25
-# A veering is located to this part of its width.
-OF_WIDTH = 1e-2
-# The error of the cubic may be this part of a distance to an event.
-CLEAR = 0.5
-
 
 @dataclass(frozen=True)
 class Branches:
@@ -77,10 +66,18 @@ def veerings_inside(
     watched: Mask,
     met: list[Encounter],
     search: Search,
+    *,
+    turned: float = 0.6,
+    widest: float = 0.25,
+    of_width: float = 1e-2,
+    clear: float = 0.5,
 ) -> list[Encounter]:
     """The least distances of two watched modes inside the step that are veerings, or where to cut.
 
-    met: events of two modes that are known.
+    met: events of two modes that are known. turned: of the turning rate of a pure veering, from
+    which an approach is a veering. widest: of the frequency; a veering is closer. of_width: part of
+    its width to which a veering is located. clear: part of a distance to an event that the error of
+    the cubic may be.
     """
     seen = np.flatnonzero(watched[branches.number])
     first, second = (seen[place] for place in np.triu_indices(len(seen), 1))
@@ -96,7 +93,7 @@ def veerings_inside(
     along = hermite.along(hermite.coefficients(*d))
     distance, order = np.abs(along), along.imag * np.sign(d[0].imag)
     passes = order.min(axis=0) < 0.0  # the order of frequency changes, and back
-    unclear = passes | (hermite.error(*d) > CLEAR * distance.min(axis=0))
+    unclear = passes | (hermite.error(*d) > clear * distance.min(axis=0))
     settled = {frozenset((e.first, e.second)) for e in met}
 
     length, found = b.at - a.at, []
@@ -109,13 +106,13 @@ def veerings_inside(
             tau, gap, speed = _dip(ends)
             onward = int(match.target[p]), int(match.target[q])
             turns = _turn(a, p, q) * abs(length), _turn(b, *onward) * abs(length)
-            near = gap <= 2.0 * WIDEST * size[n] and _suspected(ends, gap, turns)
+            near = gap <= 2.0 * widest * size[n] and _suspected(ends, gap, turns)
             if not unclear[n] and not near:
                 continue
             width = gap / max(abs(ends[2]), abs(ends[3]), 1e-300)
-            if min(tau, 1.0 - tau) <= max(search.tolerance / abs(length), OF_WIDTH * width):
+            if min(tau, 1.0 - tau) <= max(search.tolerance / abs(length), of_width * width):
                 turn = 2.0 * gap * turns[0 if tau <= 0.5 else 1]
-                if gap <= WIDEST * size[n] and turn >= TURN * speed:
+                if gap <= widest * size[n] and turn >= turned * speed:
                     found.append(Encounter(p, q, a.at + tau * length, gap, "veering"))
                 continue
         elif unclear[n]:
@@ -146,16 +143,19 @@ def _turn(s: Snapshot, i: int, j: int) -> float:
     return float(np.sqrt(abs(change[i, j] * change[j, i])) / max(distance, 1e-300))
 
 
-def _suspected(ends: list[complex], gap: float, turns: tuple[float, float]) -> bool:
+def _suspected(
+    ends: list[complex], gap: float, turns: tuple[float, float], share: float = 0.25
+) -> bool:
     """Whether the shapes turn, at either end, as they do on the way to a veering of this gap.
 
     At distance D a veering of gap g turns by 2θ′ = g √(D² − g²)/D² × |d|D|/ds| … and g follows.
     turns: rates at which the shapes turn at both ends, rad per length of the step.
+    share: of the gap, that such a prediction must reach.
     """
     for turn, distance, slope in zip(turns, ends[:2], ends[2:], strict=True):
         wide = 4.0 * turn**2 * abs(distance) ** 2
         along = abs((np.conj(distance) * slope).real) / abs(distance)
         predicted = abs(distance) * np.sqrt(wide / max(along**2 + wide, 1e-300))
-        if predicted >= SUSPECTED * gap:
+        if predicted >= share * gap:
             return True
     return False

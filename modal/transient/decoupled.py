@@ -37,18 +37,14 @@ from modal.transient.collocated import STAGES, Collocation
 from modal.transient.tolerances import BATCH_NUMBERS, DIVISIONS, FEW
 from modal.types import Array, Complex, Index
 
-NODES = 13  # of a panel; the coarser one has every second
-GAP = 64.0  # θ of a panel, times its length
 # In 1/θ of the error: the square of the coupling that is left; with modes that decay within a few
 # cycles it falls more slowly.
 ORDER, DAMPED_ORDER = 6, 4
 DAMPED = 0.1  # damping ratio from which a mode and its conjugate are of one group
-PHASE = 1.0  # rad that a step of a group may turn
-COARSER = 3.0  # steps of the coarser panel: their error, of order 4, is more than that by θ alone
-SINGLE = 2e-5  # tolerance from which single precision serves between the ends of a panel
 PAIRS = 16.0  # of steps of collocation, that cost no more than a panel
-TURNED = 19.0  # rad that a pair turns, of a mode that is as small as the tolerance
 WITHIN = 0.25  # of the tolerance, for the polynomials within steps of collocation
+# rad a step of the coarser panel: its error, of order 4, is more than that by θ alone.
+COARSER = 3.0
 
 Matrices = Callable[[Array], Array]  # M, C + D and K (3, P, n, n) at times (P,)
 
@@ -267,8 +263,12 @@ class Panel:
             E[:, g] = E[:, g] @ inverse
         return self._whole(E[: self.rows])
 
-    def run(self, x: Array, parts: Array, phase: float = PHASE, least: float = 0.0) -> Array:
-        """The states (R, 2n) at parts (R,) of the panel from that at its start (2n,)."""
+    def run(self, x: Array, parts: Array, phase: float = 1.0, least: float = 0.0) -> Array:
+        """The states (R, 2n) at parts (R,) of the panel from that at its start (2n,).
+
+        phase: rad that a step of a group may turn. least: of the largest group; smaller ones keep
+        to their mean rates.
+        """
         c = self._propagated(self._coordinates(x), parts, phase, least)
         terms = _polynomials(parts, self.p) @ self._coefficients
         out = np.zeros((len(parts), 2 * self.n))
@@ -379,12 +379,20 @@ class Trajectory:
 
 
 def _cost_of_steps(
-    frames: Frames, x: Array, largest: float, tolerance: float, length: float
+    frames: Frames,
+    x: Array,
+    largest: float,
+    tolerance: float,
+    length: float,
+    turned: float = 19.0,
 ) -> float:
     """About how many pairs of steps a length of time takes from a state, of as many as a panel
     costs: those of the mode that turns fastest while it is not negligible, at all times. Modes that
     others load by Coriolis forces are taken to vibrate by as much as they are bent. Overdamped
-    modes make matrices of panels four times as large, and their rates lie close together."""
+    modes make matrices of panels four times as large, and their rates lie close together.
+
+    turned: rad that a pair turns, of a mode that is as small as the tolerance.
+    """
     amplitudes, omega = frames.amplitudes(0, x, 1.0 / length)
     C = frames.shapes[0].T @ frames.C[0] @ frames.shapes[0]
     amplitudes = amplitudes + np.abs(C) @ (omega * amplitudes) / omega**2
@@ -394,8 +402,8 @@ def _cost_of_steps(
     omega = np.where(overdamped, rate[:, 0], omega)[:, None]
     times = length * np.append(0.0, np.geomspace(ZERO, 1.0, FEW))
     left = amplitudes[:, None] * np.exp(-rate * times) / (tolerance * largest)
-    turned = float(trapezoid((omega * left ** (1.0 / STAGES)).max(axis=0), times))
-    return turned / (TURNED * PAIRS * (4.0 if np.any(overdamped) else 1.0))
+    needed = trapezoid((omega * left ** (1.0 / STAGES)).max(axis=0), times) / turned
+    return float(needed) / (PAIRS * (4.0 if np.any(overdamped) else 1.0))
 
 
 def propagated(
@@ -405,16 +413,24 @@ def propagated(
     times: Array,
     tolerance: float,
     panels: int,
+    *,
+    points: int = 13,
+    theta: float = 64.0,
+    single: float = 2e-5,
 ) -> Trajectory:
     """The free motion from a state (2n,) at ascending times (R,) of the span, to a tolerance.
 
     A panel that takes few steps of collocation is integrated by these, another by decoupled groups;
-    one whose groups do not come apart is halved. panels: their number at first.
+    one whose groups do not come apart is halved.
+
+    panels: their number at first. points: nodes of a panel; the coarser one has every second.
+    theta: θ of a panel, times its length. single: tolerance from which single precision serves
+    between the ends of a panel.
     """
     length = span[1] - span[0]
     states, places = np.empty((len(times), len(x))), (times - span[0]) / length
     states[places <= 0.0] = x
-    nodes, ticks, level, used, largest = _chebyshev(NODES)[0], 0, 0, 0, 0.0
+    nodes, ticks, level, used, largest = _chebyshev(points)[0], 0, 0, 0, 0.0
     error = within = 0.0
     allowed = (1.0 - WITHIN) * tolerance
     total = panels << DIVISIONS
@@ -436,11 +452,11 @@ def propagated(
             within = max(within, inner / largest)
         else:
             frames = Frames.of(matrices, t + h * nodes)
-            coarse = Panel(frames.thinned(), h, 0.5 * GAP / h, at=(0, -1))
-            fine = Panel(frames, h, GAP / h, single=tolerance >= SINGLE)
+            coarse = Panel(frames.thinned(), h, 0.5 * theta / h, at=(0, -1))
+            fine = Panel(frames, h, theta / h, single=tolerance >= single)
             # Transformations of panels that are too long may grow beyond all bounds.
             with np.errstate(over="ignore", invalid="ignore"):
-                rough = coarse.run(x, parts[-1:], COARSER * PHASE, 1e-3 * tolerance)[0]
+                rough = coarse.run(x, parts[-1:], COARSER, 1e-3 * tolerance)[0]
                 found = fine.run(x, parts, least=1e-3 * tolerance)
             now, gap = (
                 float(np.linalg.norm(frames.amplitudes(-1, state, 1.0 / length)[0]))

@@ -29,9 +29,6 @@ from modal.transient.records import Recorder, chosen_probes, run_attributes
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array, Index
 
-PER_CYCLE = 30  # records a cycle of the fastest mode that moves by more than the tolerance
-FEWEST, MOST = 192, 2048  # records
-ROWS = 8.0  # coefficients of the matrices' polynomials a panel, at first
 GROUPS = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
 
 
@@ -89,12 +86,23 @@ def free_vibration(
     return recorder.dataset(attributes)
 
 
-def _record_times(frames: Frames, span: tuple[float, float], x: Array, tolerance: float) -> Array:
-    """Equal parts of the span that resolve what moves by more than the tolerance."""
+def _record_times(
+    frames: Frames,
+    span: tuple[float, float],
+    x: Array,
+    tolerance: float,
+    per_cycle: int = 30,
+    fewest: int = 192,
+    most: int = 2048,
+) -> Array:
+    """Equal parts of the span that resolve what moves by more than the tolerance.
+
+    per_cycle: records a cycle of the fastest mode that does. fewest, most: records.
+    """
     length = span[1] - span[0]
     amplitudes, omega = frames.amplitudes(0, x, 1.0 / length)
     fastest = float(omega[amplitudes >= tolerance * la.norm(amplitudes)].max())
-    count = np.clip(PER_CYCLE * fastest * length / (2.0 * np.pi), FEWEST, MOST)
+    count = np.clip(per_cycle * fastest * length / (2.0 * np.pi), fewest, most)
     return np.linspace(*span, PIECES * int(np.ceil(count / PIECES)) + 1)
 
 
@@ -121,14 +129,19 @@ def _constant(system: FrozenSystem, span: tuple[float, float], x: Array, toleran
 
 
 def _moving(
-    motion: InterpolatedMotion, span: tuple[float, float], x: Array, tolerance: float
+    motion: InterpolatedMotion,
+    span: tuple[float, float],
+    x: Array,
+    tolerance: float,
+    rows: float = 8.0,
 ) -> _Run:
-    """By decoupled groups and by collocation."""
+    """By decoupled groups and by collocation. rows: coefficients of the matrices' polynomials a
+    panel, at first."""
     length, polynomial = span[1] - span[0], motion.interpolant
     first = Frames.of(motion.matrices, np.array(span[:1]))
     times = _record_times(first, span, x, tolerance)
     turns = length / motion.period if motion.period and length > 0.5 * motion.period else 1.0
-    panels = max(1, int(np.ceil(len(polynomial.table) * turns / ROWS)))
+    panels = max(1, int(np.ceil(len(polynomial.table) * turns / rows)))
     found = propagated(motion.matrices, span, x, times, tolerance, panels)
     attributes = {
         "solver": "decoupled groups of modes" if found.panels else "Radau collocation",

@@ -32,8 +32,6 @@ from modal.types import Array
 
 Matrix = Any  # a sparse matrix, or the values of one on a shared pattern
 
-TOLERANCE = 1e-5  # of ‖Ṁ‖, ‖Ġ‖ and the part's own size: the error of central differences
-
 
 @dataclass(frozen=True)
 class CanonicalInstant:
@@ -109,9 +107,12 @@ class CanonicalModel:
                 self._compare("the skew part of K", "half the rate of C's", t, skew, G_rate)
         return mass, gyroscopic
 
-    def _compare(self, name: str, law: str, t: float, found: Matrix, due: Matrix) -> None:
+    def _compare(
+        self, name: str, law: str, t: float, found: Matrix, due: Matrix, tolerance: float = 1e-5
+    ) -> None:
+        """tolerance: of ‖Ṁ‖, ‖Ġ‖ and the part's own size; the error of central differences."""
         size = max(_largest(found), _largest(due))
-        if _largest(found - due) > TOLERANCE * size + NEGLIGIBLE * self._scale(t, name):
+        if _largest(found - due) > tolerance * size + NEGLIGIBLE * self._scale(t, name):
             gap = _largest(found - due) / size
             raise InputError(
                 f"formalism: Hamilton's form needs {name} = {law}; at t = {t:.6g} s they differ by "

@@ -13,9 +13,6 @@ from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.types import Array
 
-LARGEST = 3000  # degrees of freedom of which all modes are computed
-CONVERGED = 3  # the lowest n/3 modes of a mesh of n degrees of freedom are those of the part
-
 
 def initial_state(initial: Any, n: int) -> tuple[Array, Array]:
     """Displacement and velocity (n,) from None, a pair, or a stacked (2n,) vector; real parts."""
@@ -43,16 +40,19 @@ def vector(value: ArrayLike | None, n: int, name: str) -> Array:
 
 
 def without_fast_modes(
-    system: FrozenSystem, q: Array, v: Array, highest_frequency: Any
+    system: FrozenSystem, q: Array, v: Array, highest_frequency: Any, largest: int = 3000
 ) -> tuple[Array, Array]:
     """Displacement and velocity (n,) in the modes of M and the symmetric stiffness up to a
-    frequency, Hz. Raises InputError."""
+    frequency, Hz. Raises InputError.
+
+    largest: degrees of freedom of which all modes are computed.
+    """
     highest = as_number(highest_frequency, "highest_frequency")
     if not highest > 0.0:
         raise InputError(f"highest_frequency: expected a positive number of Hz, got {highest:g}")
-    if system.n > LARGEST:
+    if system.n > largest:
         raise InputError(
-            f"highest_frequency: takes models of up to {LARGEST} degrees of freedom, got {system.n}"
+            f"highest_frequency: takes models of up to {largest} degrees of freedom, got {system.n}"
         )
     M, K = system.M.toarray(), system.stiffness.toarray()
     limit = (2.0 * np.pi * highest) ** 2
@@ -60,12 +60,15 @@ def without_fast_modes(
     return shapes @ (shapes.T @ (M @ q)), shapes @ (shapes.T @ (M @ v))
 
 
-def mesh_content(system: FrozenSystem, q: Array, v: Array) -> dict[str, float]:
+def mesh_content(system: FrozenSystem, q: Array, v: Array, converged: int = 3) -> dict[str, float]:
     """The frequency up to which the modes of a mesh are about those of the part, Hz, and the shares
-    of amplitude and energy of a state above it."""
+    of amplitude and energy of a state above it.
+
+    converged: the lowest of so many modes of a mesh is one of the part.
+    """
     M, K = system.M.toarray(), system.stiffness.toarray()
     squares, shapes = la.eigh(0.5 * (K + K.T), M)
-    limit = max(system.n // CONVERGED, 1)
+    limit = max(system.n // converged, 1)
     weights, rates = ((shapes.T @ (M @ x)) ** 2 for x in (q, v))
     soft = np.maximum(np.abs(squares), np.finfo(float).eps * squares[-1])
     amplitudes, energies = weights + rates / soft, weights * soft + rates

@@ -16,12 +16,11 @@ from modal.data.variables import TRANSIENT, TRANSIENT_NONLINEAR
 from modal.transient.probes import Probes
 from modal.types import Array
 
-DEFAULT_PROBES = 6
 AXES = ["x", "y", "z"]
 
 
-def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
-    """The requested probes; by default the last node's DOFs, or up to six at even distances.
+def chosen_probes(probes: Any, n: int, system: FrozenSystem | None, default: int = 6) -> Probes:
+    """The requested probes; by default the last node's DOFs, or up to `default` at even distances.
 
     Raises InputError for a degree of freedom that does not exist.
     """
@@ -32,7 +31,7 @@ def chosen_probes(probes: Any, n: int, system: FrozenSystem | None) -> Probes:
     elif probes is None and system is not None and system.dofs is not None:
         probes = np.flatnonzero(system.dofs.node == system.dofs.node.max())
     elif probes is None:
-        probes = np.linspace(0, n - 1, min(n, DEFAULT_PROBES)).round().astype(int)
+        probes = np.linspace(0, n - 1, min(n, default)).round().astype(int)
     return Probes.of(system, probes, "probes", n)
 
 

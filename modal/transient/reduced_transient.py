@@ -34,8 +34,6 @@ from modal.transient.records import chosen_probes
 from modal.transient.tolerances import SAFETY, TOLERANCE
 from modal.types import Array
 
-MODES = 12  # frozen modes that are certified all along the motion
-
 Freeze = Callable[[float], FrozenSystem]
 
 
@@ -202,9 +200,17 @@ def _step(found: xr.Dataset) -> float:
 
 
 def on_basis(
-    model: Any, span: tuple[float, float], initial: Any, loads: tuple[Load, ...], probes: Any
+    model: Any,
+    span: tuple[float, float],
+    initial: Any,
+    loads: tuple[Load, ...],
+    probes: Any,
+    modes: int = 12,
 ) -> ReducedTransient | None:
-    """The model on a reduced basis; None of a small model, or where a basis does not serve."""
+    """The model on a reduced basis; None of a small model, or where a basis does not serve.
+
+    modes: frozen ones that are certified all along the motion.
+    """
     if isinstance(model, (FrozenSystem, ReducedTransient)) or not hasattr(model, "freeze"):
         return None
     freeze = freezer(model)
@@ -216,7 +222,7 @@ def on_basis(
     shapes = [shape for shape in start if np.any(shape)]
     forces = _directions(loads, freeze, span)
     period = getattr(model, "period", None)
-    motion = motion_on_basis(freeze, span, MODES, TOLERANCE, shapes, forces, period, free=True)
+    motion = motion_on_basis(freeze, span, modes, TOLERANCE, shapes, forces, period, free=True)
     if motion is None:
         return None
     return ReducedTransient(motion, span, freeze, full, loads, rows, model, start)

@@ -20,9 +20,6 @@ from assembly.linalg.combination import Pattern
 from assembly.linalg.factorization import Factorization
 from modal.types import Array, Index
 
-LARGEST_DENSE = 1200  # equations of a step up to which LAPACK's dense LU is used
-NARROW = 0.5  # share of the equations up to which the stored width of a band pays
-
 
 class SharedPattern:
     """A symmetric sparsity (n, n) with the whole diagonal, that contains a given one."""
@@ -116,13 +113,16 @@ class BlockMatrix:
         """A matrix of one block."""
         return cls(matrix.pattern, matrix.values[None, None])
 
-    def factorized(self) -> BandFactor | DenseFactor | Factorization:
-        """The factor of the cheapest kind. Raises SingularSystemError."""
+    def factorized(self, dense: int = 1200) -> BandFactor | DenseFactor | Factorization:
+        """The factor of the cheapest kind. Raises SingularSystemError.
+
+        dense: equations up to which LAPACK's dense LU is used where a band does not pay.
+        """
         layout = self.pattern.layout(len(self.values))
         entries = self.values.reshape(-1)
         if layout.banded:
             return BandFactor(layout, entries)
-        if layout.size > LARGEST_DENSE:
+        if layout.size > dense:
             places = (entries, (layout.rows, layout.columns))
             return Factorization(sp.csr_matrix(places, shape=(layout.size,) * 2), "general")
         matrix = np.zeros((layout.size, layout.size))
@@ -131,9 +131,12 @@ class BlockMatrix:
 
 
 class _Layout:
-    """Places of the entries of s × s blocks: of the whole matrix, and of its band."""
+    """Places of the entries of s × s blocks: of the whole matrix, and of its band.
 
-    def __init__(self, pattern: SharedPattern, s: int) -> None:
+    narrow: share of the equations up to which the stored width of the band pays.
+    """
+
+    def __init__(self, pattern: SharedPattern, s: int, narrow: float = 0.5) -> None:
         n, self.stages, self.order = pattern.shape[0], s, pattern.order
         self.size = s * n
         i, j = np.divmod(np.arange(s * s), s)
@@ -144,7 +147,7 @@ class _Layout:
         distance = int(np.abs(position[pattern.rows] - position[pattern.columns]).max(initial=0))
         self.width = s * distance + s - 1  # subdiagonals, and superdiagonals
         self.lines = 3 * self.width + 1
-        self.banded = self.lines <= NARROW * self.size
+        self.banded = self.lines <= narrow * self.size
         self._position, self._pattern, self._blocks = position, pattern, (i, j)
 
     @cached_property

@@ -29,8 +29,6 @@ class Norm(Protocol):
 
 
 DEEPEST = int(np.ceil(-np.log2(ZERO)))  # halvings of the span: such a step is called too small
-FIRST = 5  # halvings at the start: the largest step is 1/32 of the span
-LEAST = 2  # halvings at the start of a piece between two events: a quarter of it
 
 
 @dataclass(frozen=True)
@@ -151,11 +149,11 @@ class AdaptiveSteps:
     def first_length(self) -> float:
         return self._length(self.level + 1)
 
-    def _coarsest(self, piece: int) -> int:
-        """Halvings of a piece whose steps are at most 2^−FIRST of the span, and a quarter of it."""
+    def _coarsest(self, piece: int, first: int = 5, least: int = 2) -> int:
+        """Halvings of a piece whose steps are at most 2^−first of the span, and 2^−least of it."""
         t0, t1 = self.t_span
         share = (self.ends[piece + 1] - self.ends[piece]) / (t1 - t0)
-        return max(LEAST, FIRST + int(np.ceil(np.log2(share))))
+        return max(least, first + int(np.ceil(np.log2(share))))
 
     def _length(self, level: int) -> float:
         return float(np.ldexp(self.ends[self.piece + 1] - self.ends[self.piece], -level))

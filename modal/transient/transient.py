@@ -39,14 +39,13 @@ from modal.transient.run_checkpoint import RunCheckpoint, run_prints, same_start
 from modal.transient.step_length import default_step
 from modal.transient.stepping import AdaptiveSteps, FixedSteps
 from modal.transient.tabulated import TabulatedModel
-from modal.transient.tolerances import NEGLIGIBLE, TOLERANCE
+from modal.transient.tolerances import NEGLIGIBLE, PART, TOLERANCE
 
 Formalism = Literal["lagrange", "hamilton"]
 
 METHODS = {"lagrange": ("generalized-alpha",), "hamilton": ("midpoint", "gauss4", "gauss6")}
 NONLINEAR = ("generalized-alpha", "energy-momentum")
 STAGES = {"midpoint": 1, "gauss4": 2, "gauss6": 3}
-BY_STEPS = 0.5  # of the tolerance of a run on a reduced basis: what its steps may use
 LARGEST_FULL = 2000  # degrees of freedom whose steps adapt in full order where no basis serves
 
 
@@ -276,7 +275,7 @@ def _integrated(
     allowed = displacement_tolerance
     if allowed is not None:
         _check_tolerance(allowed)
-        allowed = BY_STEPS * allowed
+        allowed = PART * allowed
     found = integrate(
         reduced, reduced.span, reduced.state, loads=reduced.loads, probes="all",
         displacement_tolerance=allowed, **options,

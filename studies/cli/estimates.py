@@ -14,10 +14,6 @@ import modal
 from assembly.errors import InputError
 
 Axis = NDArray[np.float64]
-MANY = 20_000  # points from which a sweep is estimated
-LONG = 900.0  # s from which it needs --yes
-SIDES = (3, 3, 10)  # points along each axis of the samples; the first one warms up
-LEAST = 1e-4  # s of a point: of writing it, and of a small eigenproblem
 
 
 def check_map(
@@ -50,18 +46,31 @@ def _part(values: Axis, count: int) -> Axis:
     return np.asarray(values[chosen])
 
 
-def _check(points: int, sample: Callable[[int], int], yes: bool, ranks: int) -> None:
-    if points < MANY or yes:
+def _check(
+    points: int,
+    sample: Callable[[int], int],
+    yes: bool,
+    ranks: int,
+    *,
+    many: int = 20_000,
+    long: float = 900.0,
+    sides: tuple[int, int, int] = (3, 3, 10),
+    least: float = 1e-4,
+) -> None:
+    """many: points from which a sweep is estimated. long: s from which it needs --yes. sides:
+    points along each axis of the samples; the first one warms up. least: s of a point, of writing
+    it and of a small eigenproblem."""
+    if points < many or yes:
         return
     spent, counts = [], []
-    for side in SIDES:
+    for side in sides:
         start = time.perf_counter()
         counts.append(sample(side))
         spent.append(time.perf_counter() - start)
-    each = max((spent[2] - spent[1]) / max(counts[2] - counts[1], 1), LEAST)
+    each = max((spent[2] - spent[1]) / max(counts[2] - counts[1], 1), least)
     seconds = spent[1] + each * points / ranks
     line = f"{_number(points)} points, about {duration(seconds)}"
-    if seconds > LONG:
+    if seconds > long:
         raise InputError(f"{line} (measured on {counts[2]} of them); --yes starts it")
     click.echo(f"frozen-motion: {line}", err=True)
 

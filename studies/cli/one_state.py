@@ -10,7 +10,6 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 import modal
-from assembly.errors import InputError
 from modal import plot
 from modal.data.datasets import described, provenance
 from modal.data.progress import phase
@@ -22,7 +21,6 @@ from studies.model_files.points import parameters_of
 from studies.reporting.frozen_verdicts import verdict
 from studies.reporting.output import OutputFolder
 
-DRAWN = 6  # modes on the figure
 SHAPES = "Shapes of the lowest modes at the largest displacement; colour is its size."
 
 
@@ -83,11 +81,8 @@ def modes_dataset(
         if name not in ("shape", "position")
     }
     coords: dict[str, Any] = {"mode": np.arange(len(solved))}
-    try:
+    if len(solved):
         shapes = modal.shape_set(model.drawn, solved, t)
-    except InputError:
-        shapes = None
-    if shapes is not None:
         content["shape"] = (("mode", "node", "axis"), np.asarray(shapes.displacements))
         content["position"] = (("node", "axis"), shapes.points)
         coords |= {"node": np.arange(len(shapes.points)), "axis": list("xyz")}
@@ -97,8 +92,10 @@ def modes_dataset(
     return described(xr.Dataset(content, coords, attributes), MODES)
 
 
-def _draw(folder: OutputFolder, model: LoadedModel, solved: modal.Modes, t: float) -> None:
-    count = min(DRAWN, len(solved))
+def _draw(
+    folder: OutputFolder, model: LoadedModel, solved: modal.Modes, t: float, most: int = 6
+) -> None:
+    count = min(most, len(solved))
     columns = min(3, count)
     rows = -(-count // columns)
     with figure(rows, columns, 3.4 * columns, 3.2 * rows, False) as (drawn, axes):

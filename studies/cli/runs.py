@@ -22,7 +22,6 @@ from studies.reporting.ranges import parse_axis, parse_range
 from studies.reporting.tables import table
 
 Result = tuple[str, list[Path]]
-DEFAULT_INSTANTS = 200
 EVENTS = "events and growth rates are those of the modes followed"
 
 
@@ -189,8 +188,8 @@ def _along(family: Any, name: str, fixed: dict[str, Any]) -> Callable[[float], F
     return lambda value: family.freeze(**{name: value}, **fixed)
 
 
-def _default_instants(model: LoadedModel) -> Any:
+def _default_instants(model: LoadedModel, count: int = 200) -> Any:
     period = model.period
     if period is None:
         raise ModelFileError(f"{model.path}: the motion has no period; give --times or --over")
-    return np.linspace(0.0, period, DEFAULT_INSTANTS)
+    return np.linspace(0.0, period, count)

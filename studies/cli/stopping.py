@@ -13,13 +13,16 @@ from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = [s for s in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, s)]
-PATIENCE = 30.0  # s in which a further signal is ignored, so that what is being written is finished
 
 
 class Stop:
-    """Which signal ended the run, if any did."""
+    """Which signal ended the run, if any did.
 
-    def __init__(self) -> None:
+    patience: s in which a further signal is ignored, so that what is being written is finished.
+    """
+
+    def __init__(self, patience: float = 30.0) -> None:
+        self._patience = patience
         self._number: int | None = None
         self._since = 0.0
         streams = (sys.__stdout__, sys.__stderr__)
@@ -44,7 +47,7 @@ class Stop:
 
     def receive(self, number: int, frame: FrameType | None) -> None:
         """The handler. Raises KeyboardInterrupt."""
-        if self._number is not None and time.monotonic() < self._since + PATIENCE:
+        if self._number is not None and time.monotonic() < self._since + self._patience:
             return
         if self._number is None:
             self._number = number

@@ -122,9 +122,10 @@ def parameters_of(model: LoadedModel, settings: tuple[str, ...]) -> dict[str, fl
         name, equals, value = text.partition("=")
         try:
             number = float(value)
+            if not equals or not abs(number) <= 1e24:
+                raise ValueError
         except ValueError:
-            number = np.nan
-        if not equals or not abs(number) <= 1e24:
-            raise InputError(f"--set {text}: expected NAME=NUMBER, as in speed_rpm=1500")
+            message = f"--set {text}: expected NAME=NUMBER, as in speed_rpm=1500"
+            raise InputError(message) from None
         out[name.strip()] = number
     return out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,15 +42,15 @@ class OutputFolder:
         self._check(force)
 
     def _check(self, force: bool) -> None:
+        if "\0" in str(self.path):
+            raise StudyError(f"--out {shown(self.path)}: NUL in the name; give a folder")
         for place in (self.path, *self.path.parents):
             try:
-                is_folder = stat.S_ISDIR(place.stat().st_mode)
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            except (OSError, ValueError) as fault:
-                reason = getattr(fault, "strerror", None) or "NUL in the name"
+                is_else = place.exists() and not place.is_dir()
+            except OSError as fault:
+                reason = fault.strerror
                 raise StudyError(f"--out {shown(self.path)}: {reason}; give a folder") from None
-            if not is_folder:
+            if is_else:
                 raise StudyError(f"--out {self.path}: {place} is a file; give a folder")
         there = next(place for place in (self.path, *self.path.parents) if place.is_dir())
         if not os.access(there, os.W_OK | os.X_OK):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -103,15 +103,15 @@ def study_main(compute: Callable[..., Outputs]) -> Callable[..., xr.Dataset]:
 
     @functools.wraps(compute)
     def main(*, out: OutputFolder | None = None, **settings: Any) -> xr.Dataset:
-        outputs = compute(**settings)
-        while True:
-            try:
-                output = next(outputs)
-            except StopIteration as end:
-                dataset: xr.Dataset = end.value
-                return dataset
+        datasets: list[xr.Dataset] = []
+
+        def outputs() -> Iterator[Output]:
+            datasets.append((yield from compute(**settings)))
+
+        for output in outputs():
             if out is not None:
                 output.write(out)
+        return datasets[0]
 
     signature = inspect.signature(compute)
     folder = inspect.Parameter(

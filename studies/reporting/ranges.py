@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import InputError, StudyError
+from assembly.magnitudes import MOST_ELEMENTS
 from assembly.mesh.text_files import shown
 
-MOST_POINTS = 1_000_000
 LARGEST = 1e24  # of a time or a parameter
 
 
@@ -32,8 +32,10 @@ def parse_range(text: str, option: str) -> NDArray[np.float64]:
             raise ValueError
     except (ValueError, IndexError):
         raise InputError(f"{option} {text}: expected start:stop:count, as in 0:400:100") from None
-    if not 2 <= count <= MOST_POINTS:
-        raise InputError(f"{option} {text}: count must be between 2 and {MOST_POINTS}, got {count}")
+    if not 2 <= count <= MOST_ELEMENTS:
+        raise InputError(
+            f"{option} {text}: count must be between 2 and {MOST_ELEMENTS}, got {count}"
+        )
     if start == stop:
         raise InputError(f"{option} {text}: start and stop are the same")
     return np.linspace(start, stop, count)

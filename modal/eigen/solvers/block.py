@@ -26,12 +26,8 @@ from modal.eigen.solvers.dense import definite_but_for, lowest
 from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
-from modal.eigen.tolerances import EPS, GROUP, HALF, LEFT, WEAK, ZERO
+from modal.eigen.tolerances import EPS, GROUP, HALF, LEFT, ROUNDS, WEAK, ZERO
 from modal.types import Array, Complex, Mask
-
-START = 2  # random shapes to start from, beyond the number requested
-STEPS = 3  # blocks of the Krylov space that a search starts with
-ROUNDS = 60
 
 
 class BlockSolver:
@@ -124,19 +120,21 @@ class _Search:
             pairs.take(np.flatnonzero(done)),
         )
 
-    def _start(self, seed: int) -> None:
+    def _start(self, seed: int, beyond: int = 2, blocks: int = 3) -> None:
         """A block Krylov space of K_ref⁻¹M, so wide that no mode of a cluster is missed.
 
         Where a step gives fewer new shapes, random ones take the place of the others. Shapes of
         zero eigenvalues, rigid fields and shapes of negative stiffness come first.
+
+        beyond: random shapes beyond the number requested. blocks: of the Krylov space.
         """
         for shapes in self._special():
             self.basis.add(shapes, self.reference.apply(shapes))
         self.basis.verify()  # so that they stay first, whatever is recomputed later
         special = self.basis.m
         n, rng = self.quadratic.n, np.random.default_rng(seed)
-        width, new = min(n, self.k + START), 0
-        while self.basis.m < min(n, special + STEPS * width):
+        width, new = min(n, self.k + beyond), 0
+        while self.basis.m < min(n, special + blocks * width):
             loads = self.basis.image("mass")[:, self.basis.m - new :]
             if new < width:
                 random = rng.standard_normal((n, width - new))

@@ -22,8 +22,6 @@ from modal.eigen.spectrum import levels, separated, sizes
 from modal.eigen.tolerances import EPS, GROUP, ROUND_OFF, ZERO
 from modal.types import Array, Complex
 
-SHIFT = 2.0**-4  # of the frequency scale: between small and large λ, where K is singular
-
 
 def dimensionless(quadratic: Quadratic) -> tuple[Array, Array, Array, float]:
     """Dense M, C, K of the scaled quadratic in units of ‖M‖ and the frequency scale γ, λ = γλ̂."""
@@ -125,13 +123,19 @@ def definite_but_for(
 
 
 def general(
-    M: Array, C: Array, K: Array, chain: Array | None = None, singular: float = ROUND_OFF
+    M: Array,
+    C: Array,
+    K: Array,
+    chain: Array | None = None,
+    singular: float = ROUND_OFF,
+    first: float = 2.0**-4,
 ) -> tuple[Complex, Complex, Complex]:
     """All finite eigenvalues, right and left vectors (n, ·).
 
     For 1/λ, which is accurate for the small λ; for a singular K, for 1/(λ − σ) with σ between the
     small and the large ones. chain (2n, r): the chains of zero eigenvalues, which are left out.
-    singular: reciprocal condition of K below which it is. Raises ConvergenceError.
+    singular: reciprocal condition of K below which it is. first: the least σ that is tried, of the
+    frequency scale. Raises ConvergenceError.
     """
     n = len(M)
     A, B = companion(M, C, K)
@@ -142,7 +146,7 @@ def general(
     factor, shift = _factored(K if deflated is None else A, singular), 0.0
     by_halves = factor is not None and deflated is None
     while factor is None and shift < 1.0:
-        shift = 2.0 * shift or SHIFT
+        shift = 2.0 * shift or first
         factor = _factored(A - shift * B, ROUND_OFF)
     if factor is None:
         raise ConvergenceError("dense LAPACK: the equations have no determined eigenvalues", None)

@@ -19,8 +19,8 @@ from assembly.optional import installed
 from modal.eigen.quadratic import Quadratic
 from modal.types import Index
 
-PIVOT = 0.1  # a diagonal entry this large, of the largest in its column, is kept as the pivot
-ON_DIAGONAL = dict(diag_pivot_thresh=PIVOT, options={"SymmetricMode": True})
+# A diagonal entry this large, of the largest in its column, is kept as the pivot.
+ON_DIAGONAL = dict(diag_pivot_thresh=0.1, options={"SymmetricMode": True})
 
 
 class Determinant:

@@ -19,11 +19,11 @@ import scipy.linalg as la
 import scipy.sparse.linalg as spla
 
 from assembly.errors import ConvergenceError
+from assembly.magnitudes import MOST_STEPS
 from modal.eigen.quadratic import in_parts
 from modal.eigen.tolerances import ATTEMPTS, GROUP
 from modal.types import Array, Complex
 
-RESTARTS = 300
 PETSC_ERR_LIB = 76  # an error in a library that PETSc or SLEPc calls
 
 Apply = Callable[[Array], Array]
@@ -93,7 +93,7 @@ def krylov_schur(
         try:
             ncv = max(2 * count, count + 16) + attempt
             # A restart keeps half of the space.
-            restarts = int(min(RESTARTS, max(2.0, 2.0 * applications / ncv)))
+            restarts = int(min(MOST_STEPS, max(2.0, 2.0 * applications / ncv)))
             return _krylov_schur(apply, start, count, tolerance, ncv, restarts)
         except PETSc.Error as fault:
             if fault.ierr != PETSC_ERR_LIB:

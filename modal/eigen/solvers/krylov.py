@@ -19,8 +19,6 @@ from modal.eigen.spectrum import separated
 from modal.eigen.tolerances import COARSE, HALF, ZERO
 from modal.types import Array, Complex
 
-TOLERANCE = 1e-13  # of |γ/λ|, in the residual of the inverse operator
-
 
 def solve_krylov(
     operator: ShiftInvert,
@@ -29,14 +27,16 @@ def solve_krylov(
     method: str,
     seed: int = 0,
     complete: bool = True,
+    tolerance: float = 1e-13,
 ) -> Pairs:
     """At least k modes (Im λ ≥ 0) of largest gain, if there are so many, best first.
 
     complete: raise ConvergenceError, its `partial` the Pairs that converged, where the method stops
-    short; otherwise these are returned, not verified.
+    short; otherwise these are returned, not verified. tolerance: of |γ/λ|, in the residual of
+    the inverse operator.
     """
     rank = operator.rank
-    found = engine(operator.apply, operator.start(seed), min(2 * k + 2, rank), TOLERANCE)
+    found = engine(operator.apply, operator.start(seed), min(2 * k + 2, rank), tolerance)
     basis = found.basis
     if not found.complete:
         partial = pairs_of(operator, basis, method)
@@ -57,7 +57,7 @@ def solve_krylov(
             probe = engine(locked.apply, start, min(2, room), COARSE)
             if probe.basis.shape[1] and locked.largest(probe.basis) < least * (1.0 - 1e-3):
                 break
-        added = engine(locked.apply, start, min(4, room), TOLERANCE)
+        added = engine(locked.apply, start, min(4, room), tolerance)
         if not added.complete and not complete:
             return pairs
         if not added.complete:

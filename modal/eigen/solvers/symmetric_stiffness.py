@@ -27,8 +27,6 @@ from modal.eigen.solvers.shift_invert import factorized
 from modal.eigen.tolerances import BLOCK, HALF, ZERO
 from modal.types import Array
 
-MOST = 24  # negative eigenvalues, at most
-
 
 def has_symmetric_null_space(quadratic: Quadratic, chain: NullChain | None) -> bool:
     """Whether the null fields of a chain are those of S too, and so the left ones; or no chain."""
@@ -123,9 +121,12 @@ class SymmetricStiffness:
             raise SingularSystemError("the stiffness has more null fields than those known")
         return abs(energy) / mass or 1.0
 
-    def _reflect(self, quadratic: Quadratic, count: int) -> None:
-        """Find a subspace in which S has its `count` negative eigenvalues, and reflect it."""
-        if count > MOST:
+    def _reflect(self, quadratic: Quadratic, count: int, most: int = 24) -> None:
+        """Find a subspace in which S has its `count` negative eigenvalues, and reflect it.
+
+        Raises ConvergenceError where they are more than `most`.
+        """
+        if count > most:
             raise ConvergenceError(f"the stiffness has {count} negative eigenvalues", None)
         n, rng = quadratic.n, np.random.default_rng(3)
         Q, MQ, SQ = np.zeros((n, 0)), np.zeros((n, 0)), np.zeros((n, 0))

@@ -21,9 +21,6 @@ from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.tolerances import COARSE
 from modal.types import Complex
 
-WIDE = 0.35  # d/b from which there are more ω with |θ| above the bound than below b + d, about
-MOST = 4.0  # growth of the number asked for at a time
-
 
 class Window:
     """The search for the modes nearest a target; owns its factorization: call `destroy()`."""
@@ -35,19 +32,22 @@ class Window:
         target: complex,
         engine: Engine,
         method: str,
+        wide: float = 0.35,
     ) -> None:
+        """wide: d/b from which more ω have |θ| above the bound than lie below b + d, about."""
         self.target, self.engine, self.method = target, engine, method
         # The target may be an eigenvalue.
         shifted = ShiftInvert(quadratic, chain, target * (1.0 + COARSE))
         self.operator, self.count = shifted, 0
         self.aside = abs(shifted.tau - target)
         self.height = abs(shifted.tau.imag) or np.inf  # b; T about a real τ ranks by distance
-        self.wide = WIDE
+        self.wide = wide
 
-    def find(self, k: int, seed: int = 0) -> Pairs:
+    def find(self, k: int, seed: int = 0, growth: float = 4.0) -> Pairs:
         """At least the k nearest modes (Im λ ≥ 0), nearest first, if there are so many.
 
-        Raises ConvergenceError when all were asked for and some did not come.
+        growth: of the number asked for at a time, at most. Raises ConvergenceError when all were
+        asked for and some did not come.
         """
         n, shifted = self.operator.quadratic.n, self.operator
         self.count = k + 1  # modes of the transposed problem that the nearest ones are among
@@ -74,7 +74,7 @@ class Window:
             short = self._short(found.eigenvalues[:asked], distance)
             if short <= 1.0:
                 return found.nearest(self.target)
-            asked = min(n, int(min(short, MOST) * asked) + 2)
+            asked = min(n, int(min(short, growth) * asked) + 2)
 
     def _short(self, seen: Complex, distance: float) -> float:
         """How many times as many show all up to the distance, about; these do if not above 1."""

@@ -15,13 +15,15 @@ from modal.types import Array
 Matrix: TypeAlias = "sp.csr_matrix | OnPattern | BlockMatrix"
 Factor: TypeAlias = "BandFactor | DenseFactor | Factorization"
 
-KEPT = 3  # a step-doubling controller alternates between h and h/2
-
 
 class StepSolver:
-    """Solves S x = b. S is factorized only when its entries differ from those of stored factors."""
+    """Solves S x = b. S is factorized only when its entries differ from those of stored factors.
 
-    def __init__(self) -> None:
+    most: factors that are kept; a step-doubling controller alternates between h and h/2.
+    """
+
+    def __init__(self, most: int = 3) -> None:
+        self._most = most
         self._kept: OrderedDict[int, tuple[Matrix, Factor]] = OrderedDict()
         self._count = 0
 
@@ -34,7 +36,7 @@ class StepSolver:
         factor = factorized(S)
         self._count += 1
         self._kept[self._count] = (S, factor)
-        if len(self._kept) > KEPT:
+        if len(self._kept) > self._most:
             self._kept.popitem(last=False)[1][1].destroy()
         return np.asarray(factor.solve(b))
 

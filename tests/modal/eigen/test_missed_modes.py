@@ -168,7 +168,7 @@ def test_modes_of_a_heavily_damped_small_model_cost_one_eigensolution(
     """D = bK with 1/b below the tenth mode, more DOFs than LAPACK serves by its cost: no Krylov."""
     from modal.eigen.solvers import engines
 
-    monkeypatch.setattr(engines, "RESTARTS", None)  # a Krylov run would raise TypeError
+    monkeypatch.setattr(engines, "MOST_STEPS", None)  # a Krylov run would raise TypeError
     body = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 30, clamped="start")
     system = body.with_damping(b=1e-2).freeze()
     modes = solve(system, k=10)

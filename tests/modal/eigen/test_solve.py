@@ -117,7 +117,7 @@ def test_nlevp_wiresaw() -> None:
 def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.MonkeyPatch) -> None:
     system = gyroscopic(150, seed=4, damping=0.3)
     exact = solve(system, k=12, backend="dense").eigenvalues
-    monkeypatch.setattr(engines, "RESTARTS", 1)
+    monkeypatch.setattr(engines, "MOST_STEPS", 1)
     monkeypatch.setattr(block, "ROUNDS", 1)
     monkeypatch.setattr(import_module("modal.eigen.solve"), "SMALL", 100)  # no LAPACK
     with pytest.raises(ConvergenceError, match="of 12 modes") as caught:

@@ -100,7 +100,7 @@ def test_a_window_search_that_stops_short_hands_over_what_converged(
 ) -> None:
     system = gyroscopic(150, seed=4, damping=damping)
     exact = solve(system, k=300, backend="dense").eigenvalues
-    monkeypatch.setattr(engines, "RESTARTS", 1)
+    monkeypatch.setattr(engines, "MOST_STEPS", 1)
     monkeypatch.setattr(import_module("modal.eigen.solve"), "SMALL", 100)  # no LAPACK
     with pytest.raises(ConvergenceError, match=r"of 1[0-9] modes") as caught:
         solve(system, k=12, backend="slepc", target=3.0j)

@@ -21,6 +21,7 @@ import modal
 from assembly.errors import InputError, StorageError
 from assembly.gallery import solid_slider_crank
 from modal.data.checkpoint import load
+from modal.reduction.tolerances import TRAINING
 from modal.tracking import sources, space_sources
 from modal.tracking import store as track_store
 from modal.tracking.tracks import Recorder
@@ -97,7 +98,7 @@ def test_it_goes_on_across_a_growth_of_the_basis(
 
     def leading(count: int, wanted: int) -> np.ndarray:
         """The first values alone train the basis."""
-        return evenly(count, wanted) if wanted == sources.ANCHORS else np.arange(wanted)
+        return evenly(count, wanted) if wanted == TRAINING else np.arange(wanted)
 
     def counted(self: space_sources.ReducedSource, number: int) -> None:
         before = self.growths
