@@ -24,6 +24,7 @@ from modal.plot.track_curves import (
     numbers_of,
     rigid_modes,
 )
+from modal.tracking.events import events
 
 WHIRL: Any = {"forward": "-", "backward": "--", "planar": (0, (6, 1.5, 1, 1.5)), "none": ":"}
 ORDER: Any = {"color": "0.55", "lw": 0.6, "zorder": 1.5}
@@ -34,6 +35,7 @@ MARKED = {
     for kind, marker in EVENT_MARKERS.items()
     if kind != "critical damping"
 }
+ENDS_OF_GROWTH = ("flutter onset", "divergence onset", "split")
 HEADROOM = 1.2  # of the largest frequency at which something happens
 
 Marks = dict[str, list[tuple[float, float]]]
@@ -86,11 +88,12 @@ def campbell(
     senses = _senses(tracks, dim, whirl)
     count = tracks.sizes["mode"]
     unstable = growing(tracks).transpose(dim, "mode").values
+    ends_of_growth = [to_rpm * places for places in _ends_of_growth(tracks)]
     artists = []
     for mode, style in enumerate(styles(count, rigid_modes(tracks), dashed=senses is None)):
         y, label = hertz[:, mode], label_of(tracks, mode)
         if unstable[:, mode].any():
-            ax.plot(rpm, np.where(unstable[:, mode], y, np.nan), **UNSTABLE)
+            ax.plot(*_band(rpm, y, unstable[:, mode], ends_of_growth[mode]), **UNSTABLE)
         if senses is None:
             artists += ax.plot(rpm, y, label=label, **style)
             continue
@@ -147,6 +150,29 @@ def _senses(tracks: Dataset, dim: str, whirl: bool | None) -> NDArray[Any] | Non
         return None
     words = tracks["whirl"].transpose(dim, "mode").values.astype(str)
     return words if whirl or np.isin(words, ("forward", "backward")).any() else None
+
+
+def _ends_of_growth(tracks: Dataset) -> list[NDArray[np.float64]]:
+    """Places of the sweep, by mode, where instability begins or ends."""
+    numbers = tracks["mode"].values.tolist()
+    if "event" not in tracks:
+        return [np.zeros(0) for _ in numbers]
+    listed = events(tracks)
+    ends = np.isin(listed["event"].values.astype(str), ENDS_OF_GROWTH)
+    return [listed["event_at"].values[ends & (listed["event_mode"].values == n)] for n in numbers]
+
+
+def _band(
+    rpm: NDArray[Any], hertz: NDArray[Any], unstable: NDArray[Any], places: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Speeds and frequencies of the unstable part of a line, from its onset to its end."""
+    there = np.isfinite(hertz)
+    order = np.argsort(rpm[there])
+    at_places = np.interp(places, rpm[there][order], hertz[there][order])
+    x = np.concatenate([rpm, places])
+    y = np.concatenate([np.where(unstable, hertz, np.nan), at_places])
+    rising = np.argsort(x, kind="stable")
+    return x[rising], y[rising]
 
 
 def _marks(
