@@ -117,7 +117,8 @@ def campbell(
             *np.transpose(places), ls="none", marker=marker, label=name, color=ink(), **MARK
         )
     beside_ends(ax, ends)
-    labels = [(x, y, f"{x:.0f}") for x, y in spots if y < top]
+    digits = max(0, 2 - int(np.floor(np.log10(np.ptp(rpm) or 1e3))))  # three of the range
+    labels = [(x, y, f"{x:.{digits}f}") for x, y in spots if y < top]
     beside_points(ax, labels, names)
     if legend:
         shown = [w for w in WHIRL if w != "none" and senses is not None and np.any(senses == w)]
@@ -183,10 +184,12 @@ def _marks(
     for order in orders:
         for y in hertz.T:
             above = y - order * rpm / 60.0
-            for i in np.flatnonzero(above[:-1] * above[1:] < 0.0):
+            below, there = above < 0.0, np.isfinite(above)
+            for i in np.flatnonzero((below[:-1] != below[1:]) & there[:-1] & there[1:]):
                 part = above[i] / (above[i] - above[i + 1])
                 x = rpm[i] + part * (rpm[i + 1] - rpm[i])
-                spots.append((float(x), float(order * x / 60.0)))
+                if x != 0.0:  # at rest a mode of no frequency is on every order
+                    spots.append((float(x), float(order * x / 60.0)))
     if spots:
         yield "crossing with an order", spots
     for kind, places in event_spots(tracks).items():

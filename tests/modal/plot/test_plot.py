@@ -377,6 +377,15 @@ def test_speeds_whose_marks_lie_on_one_another_share_a_text() -> None:
     assert "3000, 3001" in seen and "3001" not in seen
 
 
+def test_low_speeds_are_written_with_decimals() -> None:
+    """A mode of 0.3 Hz meets 3× at 6 rpm, over 4 to 12 rpm."""
+    slow = made_up().assign_coords(omega=np.linspace(4.0, 12.0, 41) * np.pi / 30.0)
+    slow["frequency"][:] = [0.3, 0.301, 2.0]
+    slow["event"][:] = "none"
+    modal.plot.campbell(slow, orders=(3,))
+    assert "6.00, 6.02" in texts(plt.gca())
+
+
 @pytest.mark.parametrize(("size", "points"), [((3.4, 2.8), 10.0), ((8.0, 4.5), 18.0)])
 def test_texts_of_a_rotor_with_pairs_of_modes_do_not_overlap(
     size: tuple[float, float], points: float, tracks: xr.Dataset
