@@ -40,9 +40,6 @@ def described(dataset: xr.Dataset, table: Table) -> xr.Dataset:
     for name, values in dataset.coords.items():
         kind = values.dtype.kind
         values.attrs = attributes_of(coordinate(str(name), table), kind)
-    for words in dataset.variables.values():
-        if words.dtype.kind == "U":  # of any length, which Zarr specifies, in a store
-            words.encoding["dtype"] = object
     return as_results(dataset)
 
 
@@ -96,7 +93,8 @@ def in_words(dataset: xr.Dataset) -> xr.Dataset:
     if source.dtype.kind in WORDS:
         return dataset
     words = np.array(row.flags)[source.values]
-    return dataset.assign(source=(source.dims, words, attributes_of(row, words.dtype.kind)))
+    named = (source.dims, words, attributes_of(row, words.dtype.kind))
+    return as_results(dataset.assign(source=named))
 
 
 def provenance(**entries: Any) -> dict[str, Any]:

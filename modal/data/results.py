@@ -36,6 +36,9 @@ def as_results(dataset: Dataset) -> Results:
     """The dataset with its verdict in the printed form; it shares the arrays."""
     results = Results(dataset.data_vars, dataset.coords, dataset.attrs)
     results.encoding = dataset.encoding
+    for words in results.variables.values():
+        if words.dtype.kind == "U":  # of any length, which Zarr specifies, in a store
+            words.encoding["dtype"] = object
     return results
 
 

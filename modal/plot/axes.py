@@ -13,7 +13,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import AsinhLocator
-from matplotlib.transforms import ScaledTranslation
+from matplotlib.transforms import ScaledTranslation, Transform
 from numpy.typing import NDArray
 from xarray import Dataset
 
@@ -101,13 +101,13 @@ def key(ax: Axes, count: int, what: str = "mode", dashed: bool = True) -> None:
             legend_below(ax, ax.get_legend_handles_labels()[0])
 
 
-def legend_below(
-    ax: Axes,
-    handles: Sequence[Any],
-    title: str | None = None,
-    below: float = 4.2,
-    column: float = 1.25,
-) -> None:
+NEAR = 0.8  # font sizes from the axes down to a legend below them
+TICK_LABELS = 1.7  # font sizes that the tick labels of the x axis take
+LABEL = 1.7  # font sizes that the label of the x axis takes
+WIDER = 1.2  # width of a legend over that of its axes
+
+
+def legend_below(ax: Axes, handles: Sequence[Any], title: str | None = None) -> None:
     """A legend in short rows below the label of the x axis.
 
     The label of the y axis ends at the top of axes that are shorter than it, beside the legend.
@@ -115,14 +115,34 @@ def legend_below(
     """
     figure = ax.get_figure(root=True)
     assert figure is not None
-    width = ax.get_position().width * figure.get_size_inches()[0]
-    points = FontProperties(size=rcParams["axes.labelsize"]).get_size_in_points()
-    down = ScaledTranslation(0.0, -below * points / 72.0, figure.dpi_scale_trans)
-    ax.legend(
-        handles=handles, title=title, ncols=max(1, min(len(handles), int(width / column))),
-        loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + down,
-        fontsize="small", title_fontsize="small", frameon=False, columnspacing=1.0,
-        handletextpad=0.5, borderpad=0.0, borderaxespad=0.0,
-    )  # fmt: skip
+    width = WIDER * ax.get_position().width * figure.bbox.width
+    for columns in range(max(1, len(handles)), 0, -1):
+        legend = ax.legend(
+            handles=handles, title=title, ncols=columns,
+            loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=_below(ax),
+            fontsize="small", title_fontsize="small", frameon=False, columnspacing=1.0,
+            handletextpad=0.5, borderpad=0.0, borderaxespad=0.0,
+        )  # fmt: skip
+        if legend.get_window_extent().width <= width:
+            break
     if ax.yaxis.label.get_window_extent().height > ax.get_window_extent().height:
         ax.set_ylabel(ax.get_ylabel(), loc="top")
+
+
+def remove_x_label(ax: Axes) -> None:
+    """Remove the label of the x axis; a legend below moves up."""
+    ax.set_xlabel("")
+    legend = ax.get_legend()
+    if legend is not None:
+        legend.set_bbox_to_anchor((0.5, 0.0), transform=_below(ax))
+
+
+def _below(ax: Axes) -> Transform:
+    """Coordinates of the axes, moved down by what stands below the x axis."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    ticked = ax.xaxis.get_tick_params()["labelbottom"]
+    sizes = NEAR + TICK_LABELS * ticked + LABEL * bool(ax.get_xlabel())
+    points = FontProperties(size=rcParams["axes.labelsize"]).get_size_in_points()
+    down = ScaledTranslation(0.0, -sizes * points / 72.0, figure.dpi_scale_trans)
+    return ax.transAxes + down

@@ -24,6 +24,7 @@ from modal.plot.track_curves import (
     numbers_of,
     rigid_modes,
 )
+from modal.tracking.events import events
 
 WHIRL: Any = {"forward": "-", "backward": "--", "planar": (0, (6, 1.5, 1, 1.5)), "none": ":"}
 ORDER: Any = {"color": "0.55", "lw": 0.6, "zorder": 1.5}
@@ -34,6 +35,7 @@ MARKED = {
     for kind, marker in EVENT_MARKERS.items()
     if kind != "critical damping"
 }
+ENDS_OF_GROWTH = ("flutter onset", "divergence onset", "split")
 
 Marks = dict[str, list[tuple[float, float]]]
 
@@ -85,11 +87,12 @@ def campbell(
     senses = _senses(tracks, dim, whirl)
     count = tracks.sizes["mode"]
     unstable = growing(tracks).transpose(dim, "mode").values
+    ends_of_growth = [to_rpm * places for places in _ends_of_growth(tracks)]
     artists = []
     for mode, style in enumerate(styles(count, rigid_modes(tracks), dashed=senses is None)):
         y, label = hertz[:, mode], label_of(tracks, mode)
         if unstable[:, mode].any():
-            ax.plot(rpm, np.where(unstable[:, mode], y, np.nan), **UNSTABLE)
+            ax.plot(*_band(rpm, y, unstable[:, mode], ends_of_growth[mode]), **UNSTABLE)
         if senses is None:
             artists += ax.plot(rpm, y, label=label, **style)
             continue
@@ -113,7 +116,8 @@ def campbell(
             *np.transpose(places), ls="none", marker=marker, label=name, color=ink(), **MARK
         )
     beside_ends(ax, ends)
-    labels = [(x, y, f"{x:.0f}") for x, y in spots if y < top]
+    digits = max(0, 2 - int(np.floor(np.log10(np.ptp(rpm) or 1e3))))  # three of the range
+    labels = [(x, y, f"{x:.{digits}f}") for x, y in spots if y < top]
     beside_points(ax, labels, names)
     if legend:
         shown = [w for w in WHIRL if w != "none" and senses is not None and np.any(senses == w)]
@@ -148,6 +152,29 @@ def _senses(tracks: Dataset, dim: str, whirl: bool | None) -> NDArray[Any] | Non
     return words if whirl or np.isin(words, ("forward", "backward")).any() else None
 
 
+def _ends_of_growth(tracks: Dataset) -> list[NDArray[np.float64]]:
+    """Places of the sweep, by mode, where instability begins or ends."""
+    numbers = tracks["mode"].values.tolist()
+    if "event" not in tracks:
+        return [np.zeros(0) for _ in numbers]
+    listed = events(tracks)
+    ends = np.isin(listed["event"].values.astype(str), ENDS_OF_GROWTH)
+    return [listed["event_at"].values[ends & (listed["event_mode"].values == n)] for n in numbers]
+
+
+def _band(
+    rpm: NDArray[Any], hertz: NDArray[Any], unstable: NDArray[Any], places: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Speeds and frequencies of the unstable part of a line, from its onset to its end."""
+    there = np.isfinite(hertz)
+    order = np.argsort(rpm[there])
+    at_places = np.interp(places, rpm[there][order], hertz[there][order])
+    x = np.concatenate([rpm, places])
+    y = np.concatenate([np.where(unstable, hertz, np.nan), at_places])
+    rising = np.argsort(x, kind="stable")
+    return x[rising], y[rising]
+
+
 def _marks(
     tracks: Dataset, rpm: NDArray[Any], hertz: NDArray[Any], to_rpm: float, orders: Sequence[float]
 ) -> Iterator[tuple[str, list[tuple[float, float]]]]:
@@ -156,10 +183,12 @@ def _marks(
     for order in orders:
         for y in hertz.T:
             above = y - order * rpm / 60.0
-            for i in np.flatnonzero(above[:-1] * above[1:] < 0.0):
+            below, there = above < 0.0, np.isfinite(above)
+            for i in np.flatnonzero((below[:-1] != below[1:]) & there[:-1] & there[1:]):
                 part = above[i] / (above[i] - above[i + 1])
                 x = rpm[i] + part * (rpm[i + 1] - rpm[i])
-                spots.append((float(x), float(order * x / 60.0)))
+                if x != 0.0:  # at rest a mode of no frequency is on every order
+                    spots.append((float(x), float(order * x / 60.0)))
     if spots:
         yield "crossing with an order", spots
     for kind, places in event_spots(tracks).items():

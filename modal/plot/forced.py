@@ -15,7 +15,7 @@ from xarray import DataArray, Dataset
 
 from assembly.arguments import as_number
 from assembly.errors import InputError
-from modal.plot.axes import RESPONSE, axes, check_result, key, styles
+from modal.plot.axes import RESPONSE, axes, check_result, key, remove_x_label, styles
 from modal.plot.labels import axis_label
 
 
@@ -70,7 +70,7 @@ def bode(result: Dataset, ax: tuple[Axes, Axes] | None = None) -> list[Line2D]:
     values, dim = _over_one(result)
     upper, lower = ax or plt.subplots(2, 1, sharex=True, layout="constrained")[1]
     artists = response(result, upper)
-    upper.set_xlabel("")
+    remove_x_label(upper)
     lower.set(xlabel=axis_label(values[dim]), ylabel="phase (°)")
     return artists + _curves(
         values, lower, lambda q: (values[dim], np.degrees(np.unwrap(np.angle(q))))

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from xarray import Dataset
 
-from modal.plot.axes import TRACKS, asinh_scale, axes, check_result, styles
+from modal.plot.axes import TRACKS, asinh_scale, axes, check_result, legend_below, styles
 from modal.plot.colours import ink
 from modal.plot.labels import axis_label
 from modal.plot.track_curves import rigid_modes
@@ -49,8 +49,11 @@ def root_locus(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     label = "Re λ (1/s)" + asinh_scale(ax, "x", tracks["eigenvalue"].values.real)
     ax.margins(x=0.08)
     ax.set(xlabel=label, ylabel=axis_label(tracks["eigenvalue"], "Im λ"))
-    words = f"{axis_label(tracks[dim])}: {first:g} (circle) to {last:g} (disc)"
-    ax.set_title(words, fontsize="small")
+    ends = [
+        Line2D([], [], color=ink(), ls="none", marker="o", ms=4, mfc=face, label=f"{value:g}")
+        for value, face in ((first, "none"), (last, ink()))
+    ]
+    legend_below(ax, ends, axis_label(tracks[dim]))
     return artists
 
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import rcParams
+from matplotlib.font_manager import FontProperties
+from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 from numpy.typing import NDArray
@@ -16,6 +19,8 @@ from modal.exchange.outer_faces import outer_faces
 from modal.exchange.shape_set import Cells, shape_set
 from modal.types import Array, Index
 
+ZOOM = 0.88  # room for the labels of the axes
+TICKS = 4  # intervals along each axis
 SHARE = 0.12  # of the size of the model: the largest displacement in the drawing
 
 
@@ -93,7 +98,7 @@ def _amount(moved: Array, nodes: Index, largest: float) -> Array:
 
 
 def _frame(ax: Axes3D, points: Array) -> None:
-    """Equal scales on the three axes."""
+    """Equal scales on the three axes, few ticks."""
     low, high = points.min(axis=0), points.max(axis=0)
     middle, half = 0.5 * (low + high), 0.55 * float((high - low).max())
     ax.set(
@@ -104,3 +109,8 @@ def _frame(ax: Axes3D, points: Array) -> None:
         ylabel="y (m)",
         zlabel="z (m)",
     )
+    ax.set_box_aspect(None, zoom=ZOOM)
+    size = FontProperties(size=rcParams["axes.labelsize"]).get_size_in_points()
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_major_locator(MaxNLocator(TICKS))
+        axis.labelpad = max(4.0, size - 6.0)

@@ -15,6 +15,8 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 LINE = 1.15  # height of a line of text over its font size
+STEP = 0.45  # of the font size, from a point out
+ON_ONE_ANOTHER = 4.0  # points between the centres of two marks
 SIDES = ((0, 1), (0, -1), (-1, 1), (1, -1), (-1, -1), (1, 1), (-1, 0), (1, 0))  # of a point
 
 
@@ -128,6 +130,7 @@ def beside_points(
     ax: Axes, labels: Sequence[Label], names: Sequence[Label] = (), digit: float = 0.62
 ) -> None:
     """Write each text next to its point, where it hides least of lines, points and other texts.
+    Points whose marks lie on one another share a text.
 
     names: of lines, at a place on each; no other label is taken for that of such a place. digit:
     its width over the font size.
@@ -142,6 +145,7 @@ def beside_points(
     ]  # fmt: skip
     raster = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 9)] * 2), -1).reshape(-1, 2)
     lines = ax.get_lines()
+    written = [text for _, _, text in [*names, *labels]]
 
     def place() -> None:
         size = _font_size()
@@ -149,27 +153,54 @@ def beside_points(
         obstacles = np.concatenate([np.zeros((0, 2)), *curves])
         frame = np.sort(_points(ax, np.column_stack([ax.get_xlim(), ax.get_ylim()])), axis=0)
         spots = _points(ax, [p[:2] for p in [*names, *labels]])
+        groups = _together(spots, len(names))
+        written_at: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
         for n, (text, spot) in enumerate(zip(texts, spots, strict=True)):
+            text.set_visible(groups[n] == n)
+            if groups[n] != n:
+                continue
+            text.set_text(", ".join(dict.fromkeys(written[m] for m in np.flatnonzero(groups == n))))
             half = 0.5 * np.array([digit * len(text.get_text()), LINE]) * size
+            foreign = groups != n
+            foreign[: len(names)] = False
             costs, centres = [], []
-            for distance in (1.0, 2.0, 3.0):
+            for distance in (1.0, 2.0, 3.0, 4.0, 5.0):
                 for side in SIDES:
-                    centre = spot + np.array(side) * (half + 4.0 * distance)
+                    away = np.array([min(distance, 2.0), distance]) * STEP * size
+                    centre = spot + np.array(side) * (half + away)
+                    centre = np.clip(centre, frame[0] + half, frame[1] - half)
                     hidden = (np.abs(obstacles - centre) < half + 1.0).all(axis=1).sum()
-                    outside = (centre - half < frame[0]).any() or (centre + half > frame[1]).any()
                     apart = np.hypot(*np.maximum(np.abs(spots - centre) - half, 0.0).T)
-                    taken = apart[len(names) :] < 1.5 * apart[n]  # points it could be taken for
-                    nearer = taken.sum() - (n >= len(names))
-                    costs.append(hidden + 3.0 * distance + 100.0 * nearer + 1000.0 * outside)
+                    taken = apart < 1.5 * apart[n]  # it could be taken for theirs
+                    nearer = (taken & foreign).sum() + 3 * (apart < 2.0).sum()
+                    on_texts = sum(
+                        bool((np.abs(centre - other) < half + extent).all())
+                        for other, extent in written_at
+                    )
+                    costs.append(hidden + 3.0 * distance + 100.0 * nearer + 1000.0 * on_texts)
                     centres.append(centre)
             best = centres[int(np.argmin(costs))]
             text.set_position(tuple(best - spot))
+            written_at.append((best, half))
             box = np.repeat(best + (half + 6.0) * raster, 5, axis=0)
             obstacles = np.concatenate([obstacles, box])
 
     if texts:
         place()
         ax.add_artist(_Placing(place))
+
+
+def _together(spots: NDArray[np.float64], alone: int) -> NDArray[np.intp]:
+    """For each spot the number of the first one on which its mark lies; `alone` lead by
+    themselves."""
+    first = np.arange(len(spots))
+    for n in range(alone, len(spots)):
+        before = np.flatnonzero(first[:n] == np.arange(n))
+        before = before[before >= alone]
+        near = before[np.hypot(*(spots[before] - spots[n]).T) < ON_ONE_ANOTHER]
+        if near.size:
+            first[n] = near[0]
+    return first
 
 
 def _points(ax: Axes, data: object) -> NDArray[np.float64]:

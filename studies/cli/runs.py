@@ -164,7 +164,7 @@ def run_map(
         return "", []
     with phase("writing", None):
         folder.write_dataset("map.nc", grid)
-        sheets.map_sheet(grid, f"{path.stem}: verdict").write(folder)
+        sheets.map_sheet(grid, path.stem).write(folder)
     if explore:
         _write_page(folder, model, grid, family, fixed)
     return table(grid), folder.written

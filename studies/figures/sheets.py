@@ -16,6 +16,7 @@ import modal
 from assembly import Mechanism
 from assembly.types import Array, Inexact
 from modal import plot
+from modal.plot.axes import remove_x_label
 from modal.plot.colours import colour, plain
 from studies.figures.drawing import Drawing
 
@@ -40,7 +41,8 @@ def tracks_sheet(dataset: Dataset, title: str) -> Drawing:
         upper, lower = axes
         plot.frequencies(dataset, upper)
         plot.growth_rates(dataset, lower)
-        upper.set(xlabel="", title=plain(title))
+        remove_x_label(upper)
+        upper.set_title(plain(title))
 
     return Drawing("tracks.png", TRACKS, draw, rows=2, height=6.4, sharex=True)
 
@@ -52,8 +54,9 @@ def map_sheet(grid: Dataset, title: str, reading: str = "", name: str = "map.png
         left, right = axes
         plot.verdict(grid, left)
         plot.growth(grid, right)
-        left.set_title(plain(title))
+        left.set_title("verdict")
         right.set_title("largest growth rate")
+        left.figure.suptitle(plain(title))
 
     return Drawing(name, f"{MAP} {reading}".rstrip(), draw, columns=2, width=9.5, height=3.8)
 

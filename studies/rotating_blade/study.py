@@ -266,7 +266,7 @@ def main(
         yield Data("map.nc", grid)
         view = partial(modal.explorer_view, grid, damped, modes=SPINS.modes, axis=SPINS.lengthwise)
         yield Exploration(partial(view, title="beam spun about its length"))
-        yield sheets.map_sheet(grid, "beam spun about its own length: verdict", MAP_READING)
+        yield sheets.map_sheet(grid, "beam spun about its own length", MAP_READING)
     return tracks
 
 

@@ -238,13 +238,24 @@ def agreement(compared: xr.Dataset) -> str:
         f"at {len(speeds)} speeds time integration grows at Floquet's rate"
         f" within {np.abs(floquet - integrated).max():.2g} 1/s"
     )
+    missing = speeds[np.isnan(sigma)]
+    if missing.size:
+        without = (
+            f"; at {_listed(missing)} rpm that mode does not oscillate in a part of the turn"
+            " and has no mean of σ"
+        )
+    else:
+        without = ""
     if not misled.size:
-        return words + "; the mean of σ of the first mode has no other sign"
-    at = ", ".join(f"{speed:.0f}" for speed in misled)
+        return f"{words}; the mean of σ of the first mode has no other sign{without}"
     return (
         f"{words}; the mean of σ of the first mode, from frozen instants, has the wrong sign"
-        f" at {at} rpm (parametric resonance)"
+        f" at {_listed(misled)} rpm (parametric resonance){without}"
     )
+
+
+def _listed(speeds: Array) -> str:
+    return ", ".join(f"{speed:.0f}" for speed in speeds)
 
 
 def first_look(chart: xr.Dataset, compared: xr.Dataset) -> str:

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 import assembly
 from modal import plot
+from modal.plot.axes import remove_x_label
 from modal.plot.colours import colour, ink
 from modal.plot.labels import axis_label
 from studies.figures import curves, sheets
@@ -46,7 +47,8 @@ def of_transient(axes: list[Axes], compared: xr.Dataset) -> None:
     moved = compared["displacement"]
     curves.family(moved, "time", upper, prefix="m", words="displacement", lw=0.8)
     amplitude(compared, lower)
-    upper.set(xlabel="", title="released in the first frozen mode: time integration")
+    remove_x_label(upper)
+    upper.set(title="released in the first frozen mode: time integration")
     lower.set_title("amplitude of that mode: integrated and predicted")
 
 
@@ -87,7 +89,8 @@ def of_growth(chart: xr.Dataset, rates: xr.Dataset) -> Drawing:
         upper, lower = axes
         plot.verdict(chart, upper)
         upper.axhline(damping, color="black", lw=0.9, ls="--")
-        upper.set(xlabel="", ylabel="damping ratio", title="where is the slider-crank unstable?")
+        remove_x_label(upper)
+        upper.set(ylabel="damping ratio", title="where is the slider-crank unstable?")
         speed = rates["speed_rpm"]
         lower.plot(speed, rates["growth_floquet"], color=colour(1), label="Floquet")
         some = rates.dropna("speed_rpm", subset=["growth_integrated"])

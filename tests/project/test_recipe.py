@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -40,6 +43,16 @@ def test_the_recipe_renders() -> None:
     variants = recipe.render(rattler_build.VariantConfig(), rattler_build.RenderConfig())
     assert len(variants) == 1
     assert "petsc4py >=3.18" in map(str, variants[0].recipe.requirements.run)
+
+
+@pytest.mark.slow
+def test_the_recipe_builds_against_stand_ins(tmp_path: Path) -> None:
+    """Its script, its entry point and its tests; needs the build requirements too."""
+    for needed in ("rattler_build", "setuptools_scm"):
+        pytest.importorskip(needed, reason="pip install py-rattler-build setuptools-scm")
+    tool = [sys.executable, str(ROOT / "tools" / "try_recipe.py"), str(tmp_path / "recipe")]
+    printed = subprocess.run(tool, capture_output=True, text=True, check=True).stdout
+    assert "all tests passed!" in printed and printed.splitlines()[-1].startswith("built ")
 
 
 @pytest.mark.parametrize("link", ["docs/index.md", "https://a.org/b", "#ten-lines"])

@@ -33,6 +33,26 @@ def test_a_zarr_store_of_tracks_has_no_warnings(tmp_path: Path) -> None:
     assert xr.load_dataset(tmp_path / "tracks.nc", engine="h5netcdf").identical(dataset)
 
 
+def test_zarr_stores_of_maps_and_responses_have_no_warnings(tmp_path: Path) -> None:
+    """The words of a map are a variable, those of a response a coordinate."""
+    shaft = assembly.beam(0.5, assembly.circle(0.02), assembly.steel, 3, clamped="start")
+    shaft = shaft.with_damping(b=1e-6)
+    sweep = dict(omega=[0.0, 50.0], axis=(1, 0, 0), progress=False)
+    grid = modal.stability_map(shaft, epsilon=[0.0, 1.0], k=2, **sweep)
+    response = modal.frequency_response(
+        shaft.freeze(omega=(10.0, 0.0, 0.0)), [10.0, 20.0], {(2, "uy"): 1.0}, [(2, "uy"), (2, "uz")]
+    )
+    modal.write_dataset(grid, tmp_path / "map.nc")
+    stored = modal.read_dataset(tmp_path / "map.nc")
+    for number, dataset in enumerate((grid, response, stored, grid.isel(omega=1))):
+        folder = tmp_path / f"{number}.zarr"
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            dataset.to_zarr(folder, consolidated=False)
+        again = xr.open_zarr(folder, consolidated=False).load()
+        assert again.equals(dataset)
+
+
 def test_files_of_parts_of_a_sweep_are_opened_together(tmp_path: Path) -> None:
     pytest.importorskip("dask")
     parts = [tracks(0.0, 50.0), tracks(75.0, 125.0)]

@@ -17,7 +17,7 @@ import modal
 from assembly import gallery
 from assembly.errors import InputError
 from modal.exchange.outer_faces import outer_faces
-from modal.plot.axes import distinct, styles
+from modal.plot.axes import distinct, remove_x_label, styles
 from modal.plot.campbell_diagram import ORDER, WHIRL
 from modal.plot.map_regions import _field, _upright
 from modal.plot.placement import spread
@@ -224,8 +224,9 @@ def test_what_is_unstable_has_a_band_and_modes_far_above_are_counted() -> None:
     modal.plot.campbell(made_up(), orders=(1,))
     ax = plt.gca()
     (band,) = [line for line in ax.get_lines() if line.get_linewidth() == 5.0]
-    drawn = np.isfinite(band.get_ydata())
-    assert np.array_equal(drawn, made_up()["omega"].values > 600.0)
+    drawn = band.get_xdata()[np.isfinite(band.get_ydata())] * np.pi / 30.0
+    speeds = made_up()["omega"].values
+    np.testing.assert_allclose(drawn, [600.0, *speeds[speeds > 600.0]])  # from the onset on
     assert 50.0 < ax.get_ylim()[1] < 100.0 and "3" not in texts(ax)
     assert ax.get_legend().get_title().get_text() == "1 mode above, 900 to 900 Hz"
 
@@ -365,6 +366,65 @@ def test_names_of_lines_stand_clear_of_marks_and_of_the_frame() -> None:
         )
     for name in ("1×", "2"):
         assert named[name].get_window_extent().x0 > frame.x1
+
+
+def test_speeds_whose_marks_lie_on_one_another_share_a_text() -> None:
+    """50 and 50.01 Hz meet 1× at 3,000 and 3,000.6 rpm; both are named, once."""
+    near = made_up()
+    near["frequency"][:, 1] = 50.01
+    modal.plot.campbell(near, orders=(1,))
+    seen = [text.get_text() for text in plt.gca().texts if text.get_visible()]
+    assert "3000, 3001" in seen and "3001" not in seen
+
+
+def test_low_speeds_are_written_with_decimals() -> None:
+    """A mode of 0.3 Hz meets 3× at 6 rpm, over 4 to 12 rpm."""
+    slow = made_up().assign_coords(omega=np.linspace(4.0, 12.0, 41) * np.pi / 30.0)
+    slow["frequency"][:] = [0.3, 0.301, 2.0]
+    slow["event"][:] = "none"
+    modal.plot.campbell(slow, orders=(3,))
+    assert "6.00, 6.02" in texts(plt.gca())
+
+
+@pytest.mark.parametrize(("size", "points"), [((3.4, 2.8), 10.0), ((8.0, 4.5), 18.0)])
+def test_texts_of_a_rotor_with_pairs_of_modes_do_not_overlap(
+    size: tuple[float, float], points: float, tracks: xr.Dataset
+) -> None:
+    with plt.style.context({"font.size": points}):
+        figure, ax = plt.subplots(figsize=size, layout="constrained")
+        modal.plot.campbell(tracks, ax)
+        figure.canvas.draw()
+        boxes = [text.get_window_extent() for text in ax.texts if text.get_text()[:1].isdigit()
+                 and text.get_visible() and "×" not in text.get_text()]  # fmt: skip
+        assert len(boxes) > 6
+        for n, box in enumerate(boxes):
+            assert not any(box.shrunk(0.9, 0.9).overlaps(other) for other in boxes[n + 1 :])
+        legend = ax.get_legend()
+        assert legend is not None
+        extent = legend.get_window_extent()
+        assert extent.x0 >= 0.0 and extent.x1 <= figure.bbox.width
+
+
+def test_a_narrow_root_locus_says_where_it_begins_and_ends(tracks: xr.Dataset) -> None:
+    figure, ax = plt.subplots(figsize=(3.4, 2.8), layout="constrained")
+    modal.plot.root_locus(tracks, ax)
+    figure.canvas.draw()
+    legend = ax.get_legend()
+    assert legend is not None and [t.get_text() for t in legend.get_texts()] == ["0", "1000"]
+    assert legend.get_title().get_text() == "angular velocity (rad/s)"
+    extent = legend.get_window_extent()
+    assert extent.x0 >= 0.0 and extent.x1 <= figure.bbox.width
+
+
+def test_a_legend_moves_up_where_the_label_of_the_axis_is_removed(tracks: xr.Dataset) -> None:
+    figure, (ax, _) = plt.subplots(2, 1, sharex=True, layout="constrained")
+    modal.plot.growth_rates(tracks, ax)
+    heights = []
+    for change in (lambda: None, lambda: remove_x_label(ax)):
+        change()
+        figure.canvas.draw()
+        heights.append(ax.get_window_extent().y0 - ax.get_legend().get_window_extent().y1)
+    assert ax.get_xlabel() == "" and 0.0 < heights[1] < 0.5 * heights[0]
 
 
 @pytest.mark.parametrize("height", [2.55, 2.8, 4.0])
