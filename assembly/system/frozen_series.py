@@ -44,6 +44,34 @@ class FrozenSeries:
     frame: str = "body"
 
     @classmethod
+    def of(cls, systems: Sequence[FrozenSystem], times: Array) -> FrozenSeries:
+        """Of frozen systems of one model, on the pattern that holds the entries of all.
+
+        Parameters
+        ----------
+        systems : sequence of FrozenSystem
+            With the same degrees of freedom and the same number of free mobilities.
+        times : ndarray, shape (P,)
+            s.
+        """
+        first, places = systems[0], []
+        for system in systems:
+            named = ((name, part.tocsr().tocoo()) for name, part in system.parts.items())
+            places.append({name: (A.row * first.n + A.col, A.data) for name, A in named if A.nnz})
+        keys = np.unique(np.concatenate([key for parts in places for key, _ in parts.values()]))
+        rows, columns = np.divmod(keys, first.n)
+        values: dict[str, Array] = {}
+        for i, parts in enumerate(places):
+            for name, (key, data) in parts.items():
+                row = values.setdefault(name, np.zeros((len(systems), len(keys))))[i]
+                np.add.at(row, np.searchsorted(keys, key), data)
+        pattern = Pattern(
+            first.n, columns, np.append(0, np.bincount(rows, minlength=first.n).cumsum())
+        )
+        Q, rigid = np.stack([system.Q for system in systems]), tuple(s.rigid for s in systems)
+        return cls(times, pattern, values, Q, rigid, first.dofs, first.frame)
+
+    @classmethod
     def joined(cls, parts: Sequence[FrozenSeries]) -> FrozenSeries:
         """Series on one pattern, one after the other."""
         if len(parts) == 1:

@@ -15,8 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.linalg.combination import Pattern
+from assembly.motion.moving import MovingBody
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from assembly.system.frozen_series import FrozenSeries
+from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolation import (
     ROUND_OFF,
     Interpolant,
@@ -46,18 +48,25 @@ class InterpolatedMotion:
     def of(
         cls, model: Any, t0: float, t1: float, summed: bool = False, **options: Any
     ) -> InterpolatedMotion | None:
-        """Off the instants of `model.freeze_many`; None where that does not exist, where the
-        matrices are not smooth, or where they are too large to keep.
+        """Off the instants of `model.freeze_many`, or of a small body in motion; None of another
+        model, where the matrices are not smooth, or where they are too large to keep.
 
         Over one period of the matrices (`model.matrix_period`) or more, trigonometric polynomials;
         else Chebyshev's. summed: only M, the sum of all damping and that of all stiffness. options:
         further arguments of `freeze_many`.
         """
-        if not hasattr(model, "freeze_many"):
+        if isinstance(model, MovingBody) and len(model.body.free) <= SMALL:
+            period = model.period
+        elif hasattr(model, "freeze_many"):
+            period = getattr(model, "matrix_period", None)
+        else:
             return None
 
         def freeze_many(times: Array) -> FrozenSeries:
-            series: FrozenSeries = model.freeze_many(times, **options)
+            if isinstance(model, MovingBody):
+                series = FrozenSeries.of([model.freeze(t) for t in times.tolist()], times)
+            else:
+                series = model.freeze_many(times, **options)
             return series.summed() if summed else series
 
         # Parts that vanish at symmetric positions are there at the others.
@@ -85,7 +94,6 @@ class InterpolatedMotion:
             size = np.maximum(size, ROUND_OFF * largest[places])
             return np.asarray(np.where(size > 0.0, size, 1.0))
 
-        period = getattr(model, "matrix_period", None)
         with np.errstate(invalid="ignore"):
             found = (
                 periodic_interpolant(sampled, t0, period, sizes)

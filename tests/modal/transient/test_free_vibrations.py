@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 
+import assembly
 import modal
 from assembly import FrozenSystem
 from assembly.errors import InputError
@@ -114,3 +115,28 @@ def test_what_is_above_the_mesh_is_stated_and_left_out_on_request() -> None:
     assert cut.attrs["energy_above_mesh"] < 1e-12
     with pytest.raises(InputError, match="positive number of Hz"):
         modal.integrate(system, span, (q, 0.0 * q), highest_frequency=0.0)
+
+
+def test_a_swinging_body_from_one_displaced_node() -> None:
+    """A free mobility, decoupled groups; the matrices are those of the body at every time."""
+    beam = assembly.beam(0.5, assembly.rectangle(0.02, 0.01), assembly.steel, 2)
+    model: Any = assembly.moving(beam, assembly.swing(0.3, 400.0))
+    span, n = 1.5e-3, len(beam.free)
+    motion = InterpolatedMotion.of(model, 0.0, span)
+    assert motion is not None
+    for t in (0.0, 4.1e-4, 1.3e-3):
+        system, found = model.freeze(t), motion.matrices(np.array([t]))[:, 0]
+        for A, B in zip((system.M, system.damping, system.stiffness), found, strict=True):
+            np.testing.assert_allclose(B, A.toarray(), atol=1e-12 * abs(A).max())
+    q = np.eye(n)[n // 2]
+    run = modal.integrate(
+        model, (0.0, span), (q, 0.0 * q), displacement_tolerance=1e-5, probes="all"
+    )
+    x = np.concatenate([q, 0.0 * q])[:, None]
+    exact = by_exponentials(motion, span, x, 4096)[-1, :, 0]
+    frames = Frames.of(motion.matrices, np.array([0.0, span]))
+    largest = la.norm(frames.amplitudes(0, x[:, 0], 1.0 / span)[0])
+    end = np.concatenate([run.displacement.values[-1], run.velocity.values[-1]])
+    error = la.norm(frames.amplitudes(1, end - exact, 1.0 / span)[0])
+    assert error <= run.attrs["displacement_error_estimate"] * largest <= 1e-5 * largest
+    assert np.abs(run.energy_defect.values).max() <= 1e-3 * run.energy.values.max()
