@@ -31,23 +31,25 @@ Amplitudes = Callable[[Array], tuple[Array, Array]]  # (P, n) of modes in states
 STAGES = 6  # an even number: the eigenvalues of (a_ij) are conjugate pairs
 SOLVED = 1e-10  # to which the equations of a step are solved
 LEAST = 1.0 / 16.0  # of the tolerance that is left, for one pair
-ITERATIONS = 12  # of GMRES, from which the factors are renewed
+ITERATIONS = 8  # of GMRES, from which the factors are renewed
 PHASE = 8.0  # rad of the longer step, up to which the error of two steps is 2⁻ˢ of the difference
 # Parts of a pair at which it is compared: two places of each step, of which the first is that where
 # the polynomial of an oscillation errs most, and the end.
 COMPARED = np.array([0.1, 0.25, 0.5, 0.6, 0.75, 1.0])
 
 
-def _integrals(ends: Array, nodes: Array) -> Array:
-    """∫₀ˣ ℓ_j (R, s) of the Lagrange polynomials of nodes (s,), to ends x (R,)."""
-    powers = np.arange(len(nodes))
-    moments = ends[:, None] ** (powers + 1) / (powers + 1)
-    return np.asarray(np.linalg.solve((nodes[:, None] ** powers).T, moments.T).T)
-
-
 # The nodes on [0, 1] are the zeros of P_s − P_{s−1}; the last is 1.
 NODES = 0.5 * (legendre.legroots([0.0] * (STAGES - 1) + [-1.0, 1.0]).real + 1.0)
-A = _integrals(NODES, NODES)
+_powers = np.arange(STAGES)
+_coefficients = np.linalg.inv(NODES[:, None] ** _powers) / (_powers + 1)[:, None]
+
+
+def _integrals(ends: Array) -> Array:
+    """∫₀ˣ ℓ_j (R, s) of the Lagrange polynomials of the nodes, to ends x (R,)."""
+    return np.asarray(ends[:, None] ** (_powers + 1) @ _coefficients)
+
+
+A = _integrals(NODES)
 INVERSE = np.linalg.inv(A)
 _values, _vectors = np.linalg.eig(A)
 _upper = _values.imag > 0.0
@@ -61,14 +63,14 @@ class _Constant:
         M, C, K = matrices
         self.h, self.iterations = h, 0
         self._factors = [
-            la.lu_factor(M + h * r * C + (h * r) ** 2 * K, check_finite=False) for r in RATES
+            la.lapack.zgetrf(M + h * r * C + (h * r) ** 2 * K, overwrite_a=True)[:2] for r in RATES
         ]
 
     def solve(self, residual: Array) -> Array:
         """h² Σ (a²)_ij k_j for residuals (s, n)."""
         parted = BACK @ residual
-        for row, r, factor in zip(parted, RATES, self._factors, strict=True):
-            row[:] = (self.h * r) ** 2 * la.lu_solve(factor, row, check_finite=False)
+        for row, r, (factor, pivots) in zip(parted, RATES, self._factors, strict=True):
+            row[:] = (self.h * r) ** 2 * la.lapack.zgetrs(factor, pivots, row)[0]
         return np.asarray(2.0 * (TURNED @ parted).real)
 
 
@@ -109,7 +111,7 @@ class _Step:
 
     def at(self, parts: Array) -> Array:
         """The states (R, 2n) at parts (R,) of the step."""
-        weights = self.h * _integrals(parts, NODES)
+        weights = self.h * _integrals(parts)
         q = self.q + self.h * parts[:, None] * self.v + weights @ self.rate
         return np.hstack([q, self.v + weights @ self.k])
 

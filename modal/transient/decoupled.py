@@ -14,8 +14,10 @@ frequencies within a group alone. On a panel of time with Chebyshev-Lobatto node
    their two real roots;
 3. the mean rate of each group is integrated; the rest of H is small beside the frequencies.
 
-θ is inverse to the length of the panel. The error is a part, by the order in 1/θ, of the difference
-from the same panel with every second node and half the gap.
+θ is inverse to the length of the panel, and larger where the error asks for it. The error is a
+part, by the order in 1/θ, of the difference from the same panel with every second node and half the
+gap; between the nodes, where T is a polynomial, the square of the difference from that through
+every second one.
 """
 
 from __future__ import annotations
@@ -27,7 +29,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 from numpy.polynomial import chebyshev
 from scipy.integrate import trapezoid
 from scipy.sparse.csgraph import connected_components
@@ -43,6 +44,7 @@ ORDER, DAMPED_ORDER = 6, 4
 DAMPED = 0.1  # damping ratio from which a mode and its conjugate are of one group
 PAIRS = 16.0  # of steps of collocation, that cost no more than a panel
 WITHIN = 0.25  # of the tolerance, for the polynomials within steps of collocation
+MATRICES = 8  # modes of a group up to which exponentials are formed, not applied to vectors
 # rad a step of the coarser panel: its error, of order 4, is more than that by θ alone.
 COARSER = 3.0
 
@@ -263,19 +265,22 @@ class Panel:
             E[:, g] = E[:, g] @ inverse
         return self._whole(E[: self.rows])
 
-    def run(self, x: Array, parts: Array, phase: float = 1.0, least: float = 0.0) -> Array:
-        """The states (R, 2n) at parts (R,) of the panel from that at its start (2n,).
+    def run(self, x: Array, parts: Array, phase: float = 1.0) -> tuple[Array, Array]:
+        """The states (R, 2n) at parts (R,) of the panel from that at its start (2n,), and their
+        differences from those with T through every second node.
 
-        phase: rad that a step of a group may turn. least: of the largest group; smaller ones keep
-        to their mean rates.
+        phase: rad that a step of a group may turn.
         """
-        c = self._propagated(self._coordinates(x), parts, phase, least)
-        terms = _polynomials(parts, self.p) @ self._coefficients
-        out = np.zeros((len(parts), 2 * self.n))
+        c = self._propagated(self._coordinates(x), parts, phase)
+        terms = np.zeros((2, len(parts), self.p))
+        terms[0] = _polynomials(parts, self.p) @ self._coefficients
+        half = self.p // 2 + 1
+        terms[1, :, ::2] = _polynomials(parts, half) @ _chebyshev(half)[2]
+        out = np.zeros((2, len(parts), 2 * self.n))
         for j, T in self.T.items():
-            used = np.flatnonzero(terms[:, j])
-            out[used] += (T @ (c[:, used] * terms[used, j])).real.T
-        return out
+            used = np.flatnonzero(np.any(terms[:, :, j], axis=0))
+            out[:, used] += terms[:, used, j, None] * (T @ c[:, used]).real.T
+        return out[0], out[1] - out[0]
 
     def _coordinates(self, x: Array) -> Complex:
         """c (rows,) at the start."""
@@ -285,11 +290,9 @@ class Panel:
         both = np.linalg.solve(np.hstack([T.real, -T.imag]), x)
         return np.asarray(both[: self.n] + 1j * both[self.n :])
 
-    def _propagated(self, c: Complex, parts: Array, phase: float, least: float) -> Complex:
-        """c (rows, R) at parts (R,) of the panel. Groups of less than the share `least` of the
-        largest keep to their mean rates."""
+    def _propagated(self, c: Complex, parts: Array, phase: float) -> Complex:
+        """c (rows, R) at parts (R,) of the panel."""
         whole, terms = self._whole(c), 0.5 * self.length * _polynomials(parts, self.p + 1)
-        moved = [np.abs(whole[g]).max() > least * np.abs(c).max() for g in self.several]
         rates, shifts = self.rates.copy(), []
         for H, g in zip(self.H, self.several, strict=True):
             diagonal = np.diagonal(H, axis1=1, axis2=2)
@@ -298,41 +301,33 @@ class Panel:
         integral = chebyshev.chebint(self._coefficients @ rates, lbnd=-1.0)
         phases = np.exp(terms @ integral).T
         out = c[:, None] * phases
-        if any(moved):
-            groups = [g for g, used in zip(self.several, moved, strict=True) if used]
-            blocks = [
-                H - shift[:, None, None] * np.eye(H.shape[1])
-                for H, shift, used in zip(self.H, shifts, moved, strict=True) if used
-            ]  # fmt: skip
-            y = _exponentials(blocks, self.length, whole, groups, parts, phase)
-            members = np.concatenate(groups)
-            kept = members < self.rows
-            out[members[kept]] = y[kept] * phases[members[kept]]
+        for m in {len(g) for g in self.several}:
+            chosen = [k for k, g in enumerate(self.several) if len(g) == m]
+            together = [chosen] if m <= MATRICES else [[k] for k in chosen]
+            for numbers in together:
+                members = np.stack([self.several[k] for k in numbers])
+                blocks = np.stack(
+                    [self.H[k] - shifts[k][:, None, None] * np.eye(m) for k in numbers], axis=1
+                )
+                y = _exponentials(blocks, self.length, whole[members], parts, phase)
+                kept = members < self.rows
+                out[members[kept]] = y[:, kept].T * phases[members[kept]]
         return np.asarray(out)
 
 
-def _exponentials(
-    blocks: list[Complex], length: float, c: Complex, groups: list[Index], parts: Array,
-    phase: float,
-) -> Complex:  # fmt: skip
-    """y (m, R) at ascending parts of a panel, of y' = A y with diagonal blocks at the nodes, from
-    the members of groups in c.
+def _exponentials(H: Complex, length: float, y: Complex, parts: Array, phase: float) -> Complex:
+    """y (R, G, m) at ascending parts of a panel, of y' = H y of G groups with H (p, G, m, m) at the
+    nodes, from y (G, m).
 
-    Commutator-free exponentials of order 4 on vectors (S. Blanes and P. C. Moan, Appl. Numer. Math.
-    56, 2006); no step turns by more than a phase, rad.
+    Commutator-free exponentials of order 4 (S. Blanes and P. C. Moan, Appl. Numer. Math. 56, 2006),
+    of small groups as matrices, of larger ones on vectors; no step turns by more than a phase, rad.
     """
-    sizes = np.array([len(g) for g in groups])
-    first = np.cumsum(sizes) - sizes
-    places = np.concatenate(
-        [np.tile(f + np.arange(m), m) for f, m in zip(first, sizes, strict=True)]
-    )
-    values = length * np.concatenate([H.reshape(len(H), -1) for H in blocks], axis=1)
-    table = _chebyshev(len(values))[2] @ values
-    sampled = [H for block in blocks for H in block[:: len(block) // 2]]
-    if not length * max(np.linalg.norm(H) for H in sampled) <= phase * BATCH_NUMBERS:
+    p, groups, m = H.shape[:3]
+    table = length * (_chebyshev(p)[2] @ H.reshape(p, -1))
+    fastest = length * float(np.linalg.norm(H[:: p // 2], axis=(2, 3)).max())
+    if not fastest <= phase * BATCH_NUMBERS:
         # The transformations do not decouple.
-        return np.full((int(sizes.sum()), len(parts)), np.nan, dtype=complex)
-    fastest = length * max(la.norm(H, 2) for H in sampled)
+        return np.full((len(parts), groups, m), np.nan, dtype=complex)
     ends, again = np.unique(parts, return_inverse=True)
     lengths = np.diff(ends, prepend=0.0)
     counts = np.maximum(np.ceil(lengths * fastest / phase).astype(int), 1)
@@ -340,31 +335,31 @@ def _exponentials(
     root = np.sqrt(3.0) / 6.0
     near, far = 0.25 + root, 0.25 - root
     early, late = (
-        h[:, None] * _polynomials(np.cumsum(h) + (c - 0.5) * h, len(table)) for c in (-root, root)
+        h[:, None] * _polynomials(np.cumsum(h) + (c - 0.5) * h, p) for c in (-root, root)
     )
     terms = np.stack([near * early + far * late, far * early + near * late], axis=1)
     # Taylor's series of exponents of this size.
     degree = int((np.cumprod((near - far) * fastest * h.max() / np.arange(1, 40)) > ZERO).sum()) + 1
-    m = int(sizes.sum())
-    rows = np.repeat(np.arange(m), np.repeat(sizes, sizes))
-    A = sp.csr_matrix((np.ones(len(rows), dtype=complex), (rows, places)))
-    A = A.toarray() if m <= FEW else A
-    y, out = c[np.concatenate(groups)], np.empty((len(h), m), dtype=complex)
-    batch = max(1, BATCH_NUMBERS // table.shape[1])
+    out = np.empty((len(h), groups, m), dtype=complex)
+    batch = max(1, BATCH_NUMBERS // (2 * table.shape[1]))
     for start in range(0, len(h), batch):
-        for k, exponents in enumerate(terms[start : start + batch] @ table, start):
-            for exponent in exponents:
-                if isinstance(A, np.ndarray):
-                    A[rows, places] = exponent
-                else:
-                    A.data[:] = exponent
-                term = y
-                for j in range(1, degree + 1):
-                    term = A @ term
-                    term /= j
-                    y = y + term
-            out[k] = y
-    return np.asarray(out[last][again].T)
+        exponents = (terms[start : start + batch] @ table).reshape(-1, 2, groups, m, m)
+        if m <= MATRICES:
+            powers = np.eye(m) + exponents / degree
+            for j in range(degree - 1, 0, -1):
+                powers = np.eye(m) + exponents @ powers / j
+            steps = powers[:, 1] @ powers[:, 0]
+        for k in range(len(exponents)):
+            if m <= MATRICES:
+                y = (steps[k] @ y[..., None])[..., 0]
+            else:
+                for exponent in exponents[k]:
+                    term = y
+                    for j in range(1, degree + 1):
+                        term = (exponent @ term[..., None])[..., 0] / j
+                        y = y + term
+            out[start + k] = y
+    return np.asarray(out[last][again])
 
 
 @dataclass(frozen=True)
@@ -389,7 +384,7 @@ def _cost_of_steps(
     """About how many pairs of steps a length of time takes from a state, of as many as a panel
     costs: those of the mode that turns fastest while it is not negligible, at all times. Modes that
     others load by Coriolis forces are taken to vibrate by as much as they are bent. Overdamped
-    modes make matrices of panels four times as large, and their rates lie close together.
+    modes make matrices of panels twice as high, and their rates lie close together.
 
     turned: rad that a pair turns, of a mode that is as small as the tolerance.
     """
@@ -403,7 +398,7 @@ def _cost_of_steps(
     times = length * np.append(0.0, np.geomspace(ZERO, 1.0, FEW))
     left = amplitudes[:, None] * np.exp(-rate * times) / (tolerance * largest)
     needed = trapezoid((omega * left ** (1.0 / STAGES)).max(axis=0), times) / turned
-    return float(needed) / (PAIRS * (4.0 if np.any(overdamped) else 1.0))
+    return float(needed) / (PAIRS * (2.0 if np.any(overdamped) else 1.0))
 
 
 def propagated(
@@ -415,17 +410,17 @@ def propagated(
     panels: int,
     *,
     points: int = 13,
-    theta: float = 64.0,
+    theta: tuple[float, float] = (16.0, 64.0),
     single: float = 2e-5,
 ) -> Trajectory:
     """The free motion from a state (2n,) at ascending times (R,) of the span, to a tolerance.
 
     A panel that takes few steps of collocation is integrated by these, another by decoupled groups;
-    one whose groups do not come apart is halved.
+    one whose groups do not come apart has a larger θ, and then is halved.
 
     panels: their number at first. points: nodes of a panel; the coarser one has every second.
-    theta: θ of a panel, times its length. single: tolerance from which single precision serves
-    between the ends of a panel.
+    theta: the least and the largest θ of a panel, times its length. single: tolerance from which
+    single precision serves between the ends of a panel.
     """
     length = span[1] - span[0]
     states, places = np.empty((len(times), len(x))), (times - span[0]) / length
@@ -434,7 +429,7 @@ def propagated(
     error = within = 0.0
     allowed = (1.0 - WITHIN) * tolerance
     total = panels << DIVISIONS
-    steps = Collocation(matrices, length / panels)
+    steps, gap = Collocation(matrices, length / panels), float(np.sqrt(theta[0] * theta[1]))
     while ticks < total:
         width = 1 << (DIVISIONS - level)
         share, begin = width / total, ticks / total
@@ -452,24 +447,32 @@ def propagated(
             within = max(within, inner / largest)
         else:
             frames = Frames.of(matrices, t + h * nodes)
-            coarse = Panel(frames.thinned(), h, 0.5 * theta / h, at=(0, -1))
-            fine = Panel(frames, h, theta / h, single=tolerance >= single)
+            coarse = Panel(frames.thinned(), h, 0.5 * gap / h)
+            fine = Panel(frames, h, gap / h, single=tolerance >= single)
             # Transformations of panels that are too long may grow beyond all bounds.
             with np.errstate(over="ignore", invalid="ignore"):
-                rough = coarse.run(x, parts[-1:], COARSER, 1e-3 * tolerance)[0]
-                found = fine.run(x, parts, least=1e-3 * tolerance)
-            now, gap = (
-                float(np.linalg.norm(frames.amplitudes(-1, state, 1.0 / length)[0]))
-                for state in (found[-1], found[-1] - rough)
-            )
+                rough = coarse.run(x, nodes[2::2], COARSER)[0]
+                both, apart = fine.run(x, np.concatenate([parts, nodes[2::2]]))
+            found, same = both[: len(parts)], both[len(parts) :]
             order = DAMPED_ORDER if fine.damped else ORDER
-            ratio = gap / (max(largest, now) * (2.0**order - 1.0) * allowed * share)
-            if not ratio <= 1.0:
-                level += 1
+
+            now, off, by_gap = (
+                np.linalg.norm(frames.amplitudes(-1, states, 1.0 / length)[0], axis=-1)
+                for states in (found[-1:], apart, same - rough)
+            )
+            size = max(largest, float(now[0]))
+            by_gap /= size * (2.0**order - 1.0)
+            ratio, inner = float(by_gap[-1]) / (allowed * share), float(off.max() / size) ** 2
+            if not (ratio <= 1.0 and max(inner, by_gap.max()) <= WITHIN * tolerance):
+                farther = gap < theta[1] and inner <= WITHIN * tolerance
+                gap, level = (2.0 * gap, level) if farther else (gap, level + 1)
                 continue
-            used += 1
+            inner = max(inner, float(by_gap.max()))
+            used, within = used + 1, max(within, inner)
         states[inside], x = found[:-1], found[-1]
         error, ticks = error + ratio * allowed * share, ticks + width
-        if level and ratio < 0.25**order and ticks % (2 * width) == 0:
+        if ratio < 0.25**order and level and ticks % (2 * width) == 0:
             level -= 1
+        elif ratio < 0.25**order and used:
+            gap = max(0.5 * gap, theta[0])
     return Trajectory(states, error + within, used, steps.pairs)

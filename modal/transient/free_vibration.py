@@ -133,7 +133,7 @@ def _moving(
     span: tuple[float, float],
     x: Array,
     tolerance: float,
-    rows: float = 8.0,
+    rows: float = 24.0,
 ) -> _Run:
     """By decoupled groups and by collocation. rows: coefficients of the matrices' polynomials a
     panel, at first."""
