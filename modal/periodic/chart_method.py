@@ -26,6 +26,7 @@ from modal.maps.grid import Grid, named
 from modal.maps.store import Slices
 from modal.maps.verdicts import columns
 from modal.periodic.chart_motion import (
+    INSTANTS,
     SHARE,
     ChartMotion,
     Motion,
@@ -49,7 +50,6 @@ from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_s
 from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.reduction.tolerances import WHOLE, WORTH_A_SPACE
 from modal.transient.equations import SecondOrderModel, freezer, instants, is_second_order
-from modal.transient.tolerances import INSTANTS
 from modal.types import Array, Complex, Index
 
 Period = float | Callable[..., float]

@@ -24,12 +24,12 @@ from modal.reduction.interpolation import CHECKS, fourier_interpolant, irregular
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import GUARD, WHOLE
 from modal.transient.equations import SecondOrderModel
-from modal.transient.tolerances import INSTANTS
 from modal.types import Array, Complex, Index
 
 Motion = tuple[Any, float]  # a model and the period of its motion, s
 Motions = Callable[[Mapping[str, float]], Motion]
 
+INSTANTS = 6  # of a motion, whose frozen modes span the space
 SHARE = 0.5  # of the distance of slow and fast frequencies: highest harmonic of the elimination
 
 

@@ -22,7 +22,7 @@ import scipy.sparse.linalg as spla
 from numpy.polynomial import legendre
 
 from assembly.errors import ConvergenceError
-from modal.transient.tolerances import DIVISIONS
+from modal.transient.tolerances import DIVISIONS, SAFETY
 from modal.types import Array
 
 Matrices = Callable[[Array], Array]  # M, C + D and K (3, P, n, n) at times (P,)
@@ -32,7 +32,9 @@ STAGES = 6  # an even number: the eigenvalues of (a_ij) are conjugate pairs
 SOLVED = 1e-10  # to which the equations of a step are solved
 LEAST = 1.0 / 16.0  # of the tolerance that is left, for one pair
 ITERATIONS = 8  # of GMRES, from which the factors are renewed
-PHASE = 8.0  # rad of the longer step, up to which the error of two steps is 2⁻ˢ of the difference
+# rad of the longer step, up to which a mode is resolved: its error in two steps is 2⁻ˢ of the
+# difference, and adds up. A faster one is damped, which errs by no more than its amplitude.
+PHASE = 8.0
 # Parts of a pair at which it is compared: two places of each step, of which the first is that where
 # the polynomial of an oscillation errs most, and the end.
 COMPARED = np.array([0.1, 0.25, 0.5, 0.6, 0.75, 1.0])
@@ -159,12 +161,14 @@ class Collocation:
             fine = [first.at(2.0 * COMPARED[early]), second.at(2.0 * COMPARED[~early] - 1.0)]
             ends = np.concatenate(fine)
             apart, omega = amplitudes(coarse.at(COMPARED) - ends)
-            apart[:, omega * share * length <= PHASE] /= 2.0**STAGES
-            far = np.linalg.norm(apart, axis=1)
+            resolved = omega * share * length <= PHASE
+            far = np.linalg.norm(apart[:, resolved], axis=1) / 2.0**STAGES
+            rest = SAFETY * np.linalg.norm(apart[:, ~resolved], axis=1)
+            largest = float((far + rest).max())
             # Short steps may take more than their share of what is left of the tolerance.
             part = max(share / (1.0 - done), LEAST)
             allowed = part * (tolerances[0] - error)
-            ratio = max(far[-1] / allowed, far.max() / tolerances[1])
+            ratio = max(far[-1] / allowed, largest / tolerances[1])
             if not (first.solved and second.solved and coarse.solved and ratio <= 1.0):
                 level += 1
                 continue
@@ -172,7 +176,7 @@ class Collocation:
             place = 2.0 * (parts[inside] - done) / share
             states[inside[place <= 1.0]] = first.at(place[place <= 1.0])
             states[inside[place > 1.0]] = second.at(place[place > 1.0] - 1.0)
-            error, within = error + far[-1], max(within, far.max())
+            error, within = error + far[-1], max(within, largest)
             x, done, self.pairs = ends[-1], done + share, self.pairs + 1
             if level and ratio < 0.5 ** (STAGES + 2) and done % (2.0 * share) == 0.0:
                 level -= 1

@@ -383,21 +383,24 @@ def _cost_of_steps(
 ) -> float:
     """About how many pairs of steps a length of time takes from a state, of as many as a panel
     costs: those of the mode that turns fastest while it is not negligible, at all times. Modes that
-    others load by Coriolis forces are taken to vibrate by as much as they are bent. Overdamped
+    the velocities load by Coriolis forces vibrate by as much as they are bent. Overdamped
     modes make matrices of panels twice as high, and their rates lie close together.
 
     turned: rad that a pair turns, of a mode that is as small as the tolerance.
     """
     amplitudes, omega = frames.amplitudes(0, x, 1.0 / length)
-    C = frames.shapes[0].T @ frames.C[0] @ frames.shapes[0]
-    amplitudes = amplitudes + np.abs(C) @ (omega * amplitudes) / omega**2
+    X = frames.shapes[0]
+    C = X.T @ frames.C[0] @ X
+    rates = C @ (X.T @ (frames.M[0] @ x[len(X) :]))
+    amplitudes = amplitudes + np.abs(rates) / omega**2
     decay = 0.5 * np.abs(np.diagonal(C))
     overdamped = decay > omega
     rate = np.where(overdamped, 0.5 * omega**2 / np.maximum(decay, omega), decay)[:, None]
     omega = np.where(overdamped, rate[:, 0], omega)[:, None]
     times = length * np.append(0.0, np.geomspace(ZERO, 1.0, FEW))
     left = amplitudes[:, None] * np.exp(-rate * times) / (tolerance * largest)
-    needed = trapezoid((omega * left ** (1.0 / STAGES)).max(axis=0), times) / turned
+    steps = np.where(left > WITHIN, omega * left ** (1.0 / STAGES), 0.0)
+    needed = trapezoid(steps.max(axis=0), times) / turned
     return float(needed) / (PAIRS * (2.0 if np.any(overdamped) else 1.0))
 
 

@@ -36,6 +36,7 @@ from modal.transient.nonlinear import NonlinearAlpha, NonlinearLedger, check_non
 from modal.transient.records import Recorder, chosen_probes, run_attributes
 from modal.transient.reduced_transient import ReducedTransient, on_basis
 from modal.transient.run_checkpoint import RunCheckpoint, run_prints, same_start
+from modal.transient.small_transient import on_shapes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import AdaptiveSteps, FixedSteps
 from modal.transient.tabulated import TabulatedModel
@@ -92,11 +93,11 @@ def integrate(
         Fixed step, s. It is shortened so that it divides the span.
     displacement_tolerance : float, optional
         Relative error of the whole run in the displacement, between 0 and 1; the step adapts. The
-        free vibration on a smooth motion, without `method`, is integrated by Radau collocation of
-        order 11 or by decoupled groups of modes, whichever costs less; that of a constant system by
-        exponentials ("lagrange" only). Not together with `step`. With neither, a
-        callable adapts to 1e-6, and another model takes a fixed step that resolves the two lowest
-        modes at the start and the loads.
+        free vibration on a smooth motion, without `method`, is integrated on a basis of shapes by
+        Gauss collocation of order 8, or from any start by Radau collocation or decoupled groups of
+        modes; that of a constant system by exponentials ("lagrange" only). Not together with
+        `step`. With neither, a callable adapts to 1e-6, and another model takes a fixed step that
+        resolves the two lowest modes at the start and the loads.
     highest_frequency : float, optional
         Hz. The initial state is taken in the modes of the start up to it: a displaced node moves
         modes of the mesh that the part does not have. Up to 3000 degrees of freedom, linear.
@@ -206,7 +207,9 @@ def integrate(
     free = not (loads or checkpoint or nonlinear or method) and formalism == "lagrange"
     if free and displacement_tolerance is not None and step is None and rho_infinity == 1.0:
         _check_tolerance(displacement_tolerance)
-        vibration = free_vibration(model, span, initial, probes, settings)
+        vibration = on_shapes(model, span, initial, probes, settings)
+        if vibration is None:
+            vibration = free_vibration(model, span, initial, probes, settings)
         if vibration is not None:
             here = freezer(model)(span[0])
             vibration.attrs |= mesh_content(here, *initial_state(initial, here.n))

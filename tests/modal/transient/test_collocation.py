@@ -1,0 +1,119 @@
+"""Free vibration of small models by Radau collocation and decoupled groups: errors hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+from scipy.integrate import solve_ivp
+
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.transient.collocated import STAGES, Collocation
+from modal.transient.decoupled import Frames, propagated
+from modal.types import Array
+from studies import slider_crank
+
+
+def machine(elements: int = 5, **options: Any) -> Any:
+    return slider_crank.model(elements=elements, **options)
+
+
+def oscillators(frequencies: Array, rates: Array) -> tuple[Any, Any]:
+    """Matrices of uncoupled modes of decay rates at all times, and amplitudes in states."""
+    n = len(frequencies)
+    one = np.stack([np.eye(n), np.diag(2.0 * rates), np.diag(frequencies**2)])
+
+    def amplitudes(states: Array) -> tuple[Array, Array]:
+        return np.hypot(states[:, :n], states[:, n:] / frequencies), frequencies
+
+    return lambda times: np.repeat(one[:, None], len(times), axis=1), amplitudes
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize("rate", [0.0, 0.3, 40.0, 1e6])
+def test_the_error_of_collocation_holds_for_slow_fast_and_overdamped_modes(
+    tolerance: float, rate: float
+) -> None:
+    """Three modes at 1, 50 and 3000 rad/s, of which the fastest moves by more than the tolerance:
+    steps that leave it out are an error."""
+    omega = np.array([1.0, 50.0, 3000.0])
+    matrices, amplitudes = oscillators(omega, np.array([0.01, 0.2, rate]))
+    span, parts = 0.4, np.linspace(0.0, 1.0, 41)[1:]
+    x = np.array([1.0, 0.1, 1e-2, 0.0, 2.0, 5.0])
+    _, C, K = matrices(np.zeros(1))[:, 0]
+    A = np.block([[np.zeros((3, 3)), np.eye(3)], [-K, -C]])
+    exact = np.stack([la.expm(A * span * p) @ x for p in parts])
+    run = Collocation(matrices, span)
+    states, error, within = run.run(0.0, span, x, parts, (tolerance, tolerance), amplitudes)
+    assert error <= tolerance
+    assert within <= tolerance
+    far = np.linalg.norm(amplitudes(states - exact)[0], axis=1)
+    assert far.max() <= error + within
+    assert far[-1] <= error
+
+
+def test_collocation_of_order_eleven_takes_few_steps() -> None:
+    """The number of pairs grows with the sixth root of the tolerance; the error at the end falls by
+    2¹¹ where the step is halved."""
+    matrices, amplitudes = oscillators(np.array([7.0]), np.zeros(1))
+    x, ends, counts = np.array([1.0, 0.0]), [], []
+    for tolerance in (1e-2, 1e-5, 1e-8):
+        run = Collocation(matrices, 6.0)
+        states, *_ = run.run(0.0, 6.0, x, np.ones(1), (tolerance, tolerance), amplitudes)
+        counts.append(run.pairs)
+        ends.append(abs(states[0, 0] - np.cos(42.0)))
+    assert counts == sorted(counts)
+    assert counts[-1] <= 64
+    orders = np.diff(np.log(ends)) / -np.diff(np.log(counts))
+    assert np.all(orders > STAGES + 2)
+
+
+def test_collocation_follows_matrices_that_move() -> None:
+    """Against an explicit method with tight tolerance, of another family."""
+    mechanism = machine(3)
+    motion = InterpolatedMotion.of(mechanism, 0.0, mechanism.period)
+    assert motion is not None
+    M, _, K = (A[0] for A in motion.matrices(np.array([0.0])))
+    squares, V = la.eigh(0.5 * (K + K.T), M, subset_by_index=[0, 3])
+    small, span = motion.projected(V), 0.1 * mechanism.period
+    x = np.array([1.0, 0.3, 0.1, 0.0, 0.0, 900.0, 0.0, 0.0])
+
+    def slope(t: float, x: Array) -> Array:
+        m, c, k = (A[0] for A in small(np.array([t])))
+        return np.concatenate([x[4:], -la.solve(m, c @ x[4:] + k @ x[:4])])
+
+    def amplitudes(states: Array) -> tuple[Array, Array]:
+        omega = np.sqrt(squares)
+        return np.hypot(states[:, :4], states[:, 4:] / omega), omega
+
+    parts = np.linspace(0.0, 1.0, 12)[1:]
+    exact = solve_ivp(
+        slope, (0.0, span), x, method="DOP853", rtol=1e-12, atol=1e-12, t_eval=span * parts
+    ).y.T
+    for tolerance in (1e-4, 1e-8):
+        run = Collocation(small, span)
+        states, error, within = run.run(0.0, span, x, parts, (tolerance, tolerance), amplitudes)
+        assert np.linalg.norm(amplitudes(states - exact)[0], axis=1).max() <= error + within + 1e-10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damping", [0.0, 1e-5])
+def test_records_between_the_ends_of_panels_are_as_accurate_as_stated(damping: float) -> None:
+    """Of one panel of a quarter turn, whose ends are at rest and whose middle is not."""
+    mechanism = machine(10, rayleigh=(0.0, damping))
+    span = 0.25 * mechanism.period
+    motion = InterpolatedMotion.of(mechanism, 0.0, span)
+    assert motion is not None
+    times = np.linspace(0.0, span, 17)
+    frames = Frames.of(motion.matrices, times)
+    x = np.concatenate([frames.shapes[0][:, 0], np.zeros(frames.shapes.shape[1])])
+    fine = propagated(motion.matrices, (0.0, span), x, times, 1e-8, 2).states
+    for tolerance in (0.3, 1e-3, 1e-5):
+        found = propagated(motion.matrices, (0.0, span), x, times, tolerance, 1)
+        size, error = (
+            max(la.norm(frames.amplitudes(i, row, 1.0 / span)[0]) for i, row in enumerate(rows))
+            for rows in (fine, found.states - fine)
+        )
+        assert error <= found.error * size <= tolerance * size
