@@ -15,9 +15,11 @@ length gives the error; lengths are halved and doubled, so that factors serve ma
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from numpy.polynomial import legendre
 
@@ -25,8 +27,10 @@ from assembly.errors import ConvergenceError
 from modal.transient.tolerances import DIVISIONS, SAFETY
 from modal.types import Array
 
-Matrices = Callable[[Array], Array]  # M, C + D and K (3, P, n, n) at times (P,)
-Amplitudes = Callable[[Array], tuple[Array, Array]]  # (P, n) of modes in states (P, 2n), and ω (n,)
+Matrices = Callable[[Array], Any]  # M, C + D and K (3, P, n, n) at times (P,), or Constant ones
+# Sizes (P,) of states (P, 2n): of the modes that a step of a length, s, turns by at most PHASE, and
+# of faster ones.
+Sizes = Callable[[Array, float], tuple[Array, Array]]
 
 STAGES = 6  # an even number: the eigenvalues of (a_ij) are conjugate pairs
 SOLVED = 1e-10  # to which the equations of a step are solved
@@ -58,55 +62,88 @@ _upper = _values.imag > 0.0
 RATES, TURNED, BACK = _values[_upper], _vectors[:, _upper], np.linalg.inv(_vectors)[_upper]
 
 
-class _Constant:
-    """The equations of steps of a length h with constant M, C + D, K (3, n, n)."""
+class Constant:
+    """Sparse M, C + D and K (n, n) of all times, in place of stacks of dense ones."""
 
-    def __init__(self, matrices: Array, h: float) -> None:
+    def __init__(self, *matrices: sp.csr_matrix) -> None:
+        self.matrices = matrices
+
+    def __call__(self, times: Array) -> Constant:
+        return self
+
+    def __getitem__(self, stages: Any) -> Constant:
+        return self
+
+    def mean(self, axis: int) -> tuple[sp.csr_matrix, ...]:
+        """The matrices."""
+        return self.matrices
+
+
+def _product(matrices: Any, states: tuple[Array, Array, Array]) -> Array:
+    """M a + C v + K q (s, n) at the stages, of a, v and q (s, n) each."""
+    if isinstance(matrices, Constant):
+        M, C, K = (A @ x.T for A, x in zip(matrices.matrices, states, strict=True))
+        return np.asarray((M + C + K).T)
+    return np.asarray(
+        sum((A @ x[..., None])[..., 0] for A, x in zip(matrices, states, strict=True))
+    )
+
+
+class _Factors:
+    """The equations of steps of a length h with M, C + D, K (n, n) that do not change."""
+
+    def __init__(self, matrices: Any, h: float) -> None:
         M, C, K = matrices
         self.h, self.iterations = h, 0
-        self._factors = [
-            la.lapack.zgetrf(M + h * r * C + (h * r) ** 2 * K, overwrite_a=True)[:2] for r in RATES
+        sums = (M + h * r * C + (h * r) ** 2 * K for r in RATES)
+        self._factors: list[Any] = [
+            spla.splu(sp.csc_matrix(A)) if sp.issparse(A) else la.lapack.zgetrf(A)[:2] for A in sums
         ]
 
     def solve(self, residual: Array) -> Array:
         """h² Σ (a²)_ij k_j for residuals (s, n)."""
         parted = BACK @ residual
-        for row, r, (factor, pivots) in zip(parted, RATES, self._factors, strict=True):
-            row[:] = (self.h * r) ** 2 * la.lapack.zgetrs(factor, pivots, row)[0]
+        for row, r, factor in zip(parted, RATES, self._factors, strict=True):
+            dense = isinstance(factor, tuple)
+            solution = la.lapack.zgetrs(*factor, row)[0] if dense else factor.solve(row)
+            row[:] = (self.h * r) ** 2 * solution
         return np.asarray(2.0 * (TURNED @ parted).real)
 
 
 class _Step:
-    """The polynomial of a step from the state x (2n,), with M, C + D, K (3, s, n, n) at its stages.
+    """The polynomial of a step from the state x (2n,), with M, C + D, K at its stages.
 
     constant: the equations that precondition it.
     """
 
-    def __init__(self, matrices: Array, constant: _Constant, x: Array) -> None:
-        (M, C, K), (q, v), h = matrices, x.reshape(2, -1), constant.h
+    def __init__(self, matrices: Any, constant: _Factors, x: Array) -> None:
+        (q, v), h = x.reshape(2, -1), constant.h
         self.q, self.v, self.h = q, v, h
 
         def applied(moved: Array) -> Array:
             """The left-hand sides (s, n) of h² Σ (a²)_ij k_j (s, n)."""
             rate = INVERSE @ moved / h
-            terms = (M, INVERSE @ rate / h), (C, rate), (K, moved)
-            return np.asarray(sum((B @ w[..., None])[..., 0] for B, w in terms))
+            return _product(matrices, (INVERSE @ rate / h, rate, moved))
 
         def count(_: float) -> None:
             constant.iterations += 1
 
         known = q + h * NODES[:, None] * v
-        right = -constant.solve((C @ v) + (K @ known[..., None])[..., 0]).ravel()
-        operator = spla.LinearOperator(
-            (right.size,) * 2,
-            lambda w: constant.solve(applied(w.reshape(known.shape))).ravel(),
-            dtype=float,
-        )
+        still = _product(matrices, (0.0 * known, v + 0.0 * known, known))
+        right = -constant.solve(still).ravel()
+
+        def image(w: Array) -> Array:
+            return constant.solve(applied(w.reshape(known.shape))).ravel()
+
+        operator = spla.LinearOperator((right.size,) * 2, image, dtype=float)
         constant.iterations = 0
-        moved, failed = spla.gmres(
-            operator, right, rtol=SOLVED, restart=4 * ITERATIONS, maxiter=1,
-            callback=count, callback_type="pr_norm",
-        )  # fmt: skip
+        if isinstance(matrices, Constant):  # the factors are those of the equations: refined once
+            moved, failed = 2.0 * right - image(right), 0
+        else:
+            moved, failed = spla.gmres(
+                operator, right, rtol=SOLVED, restart=4 * ITERATIONS, maxiter=1, callback=count,
+                callback_type="pr_norm",
+            )  # fmt: skip
         self.solved = not failed
         self.rate = INVERSE @ moved.reshape(known.shape) / h  # of velocities at the stages: − v
         self.k = INVERSE @ self.rate / h
@@ -126,24 +163,23 @@ class Collocation:
 
     def __init__(self, matrices: Matrices, length: float) -> None:
         self.matrices, self.length, self.pairs = matrices, length, 0
-        self._constant: dict[float, _Constant] = {}  # of the last lengths
+        self._constant: dict[float, _Factors] = {}  # of the last lengths
 
-    def _step(self, matrices: Array, h: float, x: Array) -> _Step:
+    def _step(self, matrices: Any, h: float, x: Array) -> _Step:
         known = self._constant.pop(h, None)
         if known is None or known.iterations > ITERATIONS:
-            known = _Constant(matrices.mean(axis=1), h)
+            known = _Factors(matrices.mean(axis=1), h)
         self._constant = {**dict(list(self._constant.items())[-2:]), h: known}
         return _Step(matrices, known, x)
 
     def run(
         self, t: float, length: float, x: Array, parts: Array, tolerances: tuple[float, float],
-        amplitudes: Amplitudes,
+        sizes: Sizes,
     ) -> tuple[Array, float, float]:  # fmt: skip
         """States (R, 2n) at ascending parts (R,) of a length of time from t, s, from x (2n,), the
         error at its end and the largest within steps.
 
-        tolerances: of both. amplitudes: of modes, in which errors are measured. Raises
-        ConvergenceError.
+        tolerances: of both, in the sizes of states. Raises ConvergenceError.
         """
         states, error, within, done = np.empty((len(parts), len(x))), 0.0, 0.0, 0.0
         level = max(0, int(np.ceil(np.log2(length / self.length))))
@@ -160,11 +196,9 @@ class Collocation:
             coarse = self._step(M[:, -STAGES:], 2.0 * h, x)
             fine = [first.at(2.0 * COMPARED[early]), second.at(2.0 * COMPARED[~early] - 1.0)]
             ends = np.concatenate(fine)
-            apart, omega = amplitudes(coarse.at(COMPARED) - ends)
-            resolved = omega * share * length <= PHASE
-            far = np.linalg.norm(apart[:, resolved], axis=1) / 2.0**STAGES
-            rest = SAFETY * np.linalg.norm(apart[:, ~resolved], axis=1)
-            largest = float((far + rest).max())
+            resolved, rest = sizes(coarse.at(COMPARED) - ends, share * length)
+            far = resolved / 2.0**STAGES
+            largest = float((far + SAFETY * rest).max())
             # Short steps may take more than their share of what is left of the tolerance.
             part = max(share / (1.0 - done), LEAST)
             allowed = part * (tolerances[0] - error)

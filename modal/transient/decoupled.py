@@ -34,7 +34,7 @@ from scipy.integrate import trapezoid
 from scipy.sparse.csgraph import connected_components
 
 from modal.eigen.tolerances import ZERO
-from modal.transient.collocated import STAGES, Collocation
+from modal.transient.collocated import PHASE, STAGES, Collocation
 from modal.transient.tolerances import BATCH_NUMBERS, DIVISIONS, FEW
 from modal.types import Array, Complex, Index
 
@@ -93,6 +93,13 @@ class Frames:
         halves = x.reshape(*x.shape[:-1], 2, -1) @ self.M[node] @ self.shapes[node]
         omega = np.sqrt(np.maximum(np.abs(self.squares[node]), softest**2))
         return np.hypot(halves[..., 0, :], halves[..., 1, :] / omega), omega
+
+    def sizes(self, states: Array, length: float, softest: float) -> tuple[Array, Array]:
+        """Of the first node: √Σ (a² + ȧ²/ω²) of the modes that a length of time turns by at most
+        PHASE, and of faster ones."""
+        amplitudes, omega = self.amplitudes(0, states, softest)
+        slow = omega * length <= PHASE
+        return tuple(np.linalg.norm(amplitudes[:, part], axis=1) for part in (slow, ~slow))
 
 
 class Panel:
@@ -444,7 +451,7 @@ def propagated(
         if _cost_of_steps(here, x, largest, tolerance, h) <= 1.0:
             found, by_steps, inner = steps.run(
                 t, h, x, parts, (allowed * largest * share, WITHIN * tolerance * largest),
-                partial(here.amplitudes, 0, softest=1.0 / length),
+                partial(here.sizes, softest=1.0 / length),
             )  # fmt: skip
             ratio, order = by_steps / (allowed * largest * share), ORDER
             within = max(within, inner / largest)

@@ -21,14 +21,16 @@ from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant
-from modal.transient.collocated import STAGES
-from modal.transient.decoupled import Frames, propagated
-from modal.transient.equations import CONSERVATIVE_STIFFNESS, freezer
+from modal.transient.collocated import PHASE, STAGES, Collocation, Constant
+from modal.transient.decoupled import WITHIN, Frames, propagated
+from modal.transient.displacement_norm import DisplacementNorm
+from modal.transient.equations import CONSERVATIVE_STIFFNESS, SecondOrderModel, freezer
 from modal.transient.initial import initial_state
 from modal.transient.records import Recorder, chosen_probes, run_attributes
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array, Index
 
+LARGEST_CONSTANT = 10_000  # DOFs whose six complex factors are in memory at once
 GROUPS = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
 
 
@@ -45,7 +47,8 @@ class _Run:
 def free_vibration(
     model: Any, span: tuple[float, float], initial: Any, probes: Any, settings: Mapping[str, Any]
 ) -> xr.Dataset | None:
-    """The dataset of the free vibration of a model; None of one that is large or not smooth.
+    """The dataset of the free vibration of a model; None of a large one that moves, and of one that
+    is not smooth.
 
     settings: of the run, with `displacement_tolerance` and `every`."""
     start = freezer(model)(span[0])
@@ -53,11 +56,13 @@ def free_vibration(
         np.concatenate(initial_state(initial, start.n)),
         settings["displacement_tolerance"],
     )
-    if start.n > SMALL or not np.any(x):
+    constant = isinstance(model, FrozenSystem)
+    if not np.any(x) or start.n > (LARGEST_CONSTANT if constant else SMALL):
         return None
-    if isinstance(model, FrozenSystem):
+    if constant:
         entries, rows, columns = _of_constant(model)
-        run = _constant(model, span, x, tolerance)
+        method = _constant if start.n <= SMALL else _steps_of_constant
+        run = method(model, span, x, tolerance)
     else:
         motion = InterpolatedMotion.of(model, *span)
         if motion is None:
@@ -86,23 +91,24 @@ def free_vibration(
     return recorder.dataset(attributes)
 
 
+def _fastest(frames: Frames, span: tuple[float, float], x: Array, tolerance: float) -> float:
+    """ω of the fastest mode that moves by more than the tolerance, rad/s."""
+    amplitudes, omega = frames.amplitudes(0, x, 1.0 / (span[1] - span[0]))
+    return float(omega[amplitudes >= tolerance * la.norm(amplitudes)].max())
+
+
 def _record_times(
-    frames: Frames,
     span: tuple[float, float],
-    x: Array,
-    tolerance: float,
+    fastest: float,
     per_cycle: int = 30,
     fewest: int = 192,
     most: int = 2048,
 ) -> Array:
-    """Equal parts of the span that resolve what moves by more than the tolerance.
+    """Equal parts of the span that resolve a frequency, rad/s.
 
-    per_cycle: records a cycle of the fastest mode that does. fewest, most: records.
+    per_cycle: records a cycle of it. fewest, most: records.
     """
-    length = span[1] - span[0]
-    amplitudes, omega = frames.amplitudes(0, x, 1.0 / length)
-    fastest = float(omega[amplitudes >= tolerance * la.norm(amplitudes)].max())
-    count = np.clip(per_cycle * fastest * length / (2.0 * np.pi), fewest, most)
+    count = np.clip(per_cycle * fastest * (span[1] - span[0]) / (2.0 * np.pi), fewest, most)
     return np.linspace(*span, PIECES * int(np.ceil(count / PIECES)) + 1)
 
 
@@ -110,7 +116,7 @@ def _constant(system: FrozenSystem, span: tuple[float, float], x: Array, toleran
     """By the exponential of a part between two records, in coordinates of equal energy."""
     stacked = np.stack([A.toarray() for A in (system.M, system.damping, system.stiffness)])
     frames = Frames.of(lambda _: stacked[:, None], np.zeros(1))
-    times = _record_times(frames, span, x, tolerance)
+    times = _record_times(span, _fastest(frames, span, x, tolerance))
     X, n, h = frames.shapes[0], system.n, times[1] - times[0]
     scale = np.sqrt(np.maximum(np.abs(frames.squares[0]), (span[1] - span[0]) ** -2.0))
     A = np.zeros((2 * n, 2 * n))
@@ -128,6 +134,44 @@ def _constant(system: FrozenSystem, span: tuple[float, float], x: Array, toleran
     return _Run(times, states, round_off, {"solver": "exponential", "order": np.inf})
 
 
+def _steps_of_constant(
+    system: FrozenSystem, span: tuple[float, float], x: Array, tolerance: float
+) -> _Run:
+    """By collocation with sparse factors."""
+    (q, v), M, K, length = x.reshape(2, -1), system.M, system.stiffness, span[1] - span[0]
+    bent, moved = (float(y @ (A @ y)) for y, A in ((q, K), (q, M)))
+    shaken, pushed = float(v @ (M @ v)), (M @ v) / M.diagonal()
+    # The frequency of the displacement by itself, and of the velocity.
+    squares = [bent / moved if moved > 0.0 else 0.0]
+    squares.append(float(pushed @ (K @ pushed)) / shaken if shaken > 0.0 else 0.0)
+    times = _record_times(span, float(np.sqrt(max(*squares, 0.0))))
+    norm = DisplacementNorm(SecondOrderModel(system), span)
+
+    def size(state: Array) -> float:
+        return norm(span[0], *state.reshape(2, -1))
+
+    def sizes(states: Array, h: float) -> tuple[Array, Array]:
+        slow = [
+            np.concatenate(norm.resolved(2.0 * h / PHASE, *state.reshape(2, -1)))
+            for state in states
+        ]
+        fast = (size(state - part) for state, part in zip(states, slow, strict=True))
+        return np.array([size(part) for part in slow]), np.array(list(fast))
+
+    try:
+        largest = size(x)
+        steps = Collocation(Constant(M, system.damping, K), length)
+        parts = (times - span[0])[1:] / length
+        allowed = (1.0 - WITHIN) * tolerance * largest, WITHIN * tolerance * largest
+        states, error, within = steps.run(span[0], length, x, parts, allowed, sizes)
+    finally:
+        norm.destroy()
+    attributes = {
+        "solver": "Radau collocation", "order": 2 * STAGES - 1, "pairs_of_steps": steps.pairs,
+    }  # fmt: skip
+    return _Run(times, np.vstack([x, states]), (error + within) / largest, attributes)
+
+
 def _moving(
     motion: InterpolatedMotion,
     span: tuple[float, float],
@@ -139,7 +183,7 @@ def _moving(
     panel, at first."""
     length, polynomial = span[1] - span[0], motion.interpolant
     first = Frames.of(motion.matrices, np.array(span[:1]))
-    times = _record_times(first, span, x, tolerance)
+    times = _record_times(span, _fastest(first, span, x, tolerance))
     turns = length / motion.period if motion.period and length > 0.5 * motion.period else 1.0
     panels = max(1, int(np.ceil(len(polynomial.table) * turns / rows)))
     found = propagated(motion.matrices, span, x, times, tolerance, panels)

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.errors import ConvergenceError, InputError
 from modal.data.datasets import made_from
-from modal.eigen.tolerances import ZERO
+from modal.eigen.tolerances import SMALL, ZERO
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.conserving import EnergyMomentum
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
@@ -212,7 +212,8 @@ def integrate(
             vibration = free_vibration(model, span, initial, probes, settings)
         if vibration is not None:
             here = freezer(model)(span[0])
-            vibration.attrs |= mesh_content(here, *initial_state(initial, here.n))
+            if here.n <= SMALL:
+                vibration.attrs |= mesh_content(here, *initial_state(initial, here.n))
             return vibration
     run = _second_order if is_second_order(model) else _first_order
     if nonlinear:

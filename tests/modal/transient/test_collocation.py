@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg as la
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
 from scipy.integrate import solve_ivp
 
+import modal
+from assembly import FrozenSystem
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.transient.collocated import STAGES, Collocation
+from modal.transient.collocated import PHASE, STAGES, Collocation
 from modal.transient.decoupled import Frames, propagated
 from modal.types import Array
 from studies import slider_crank
@@ -20,15 +24,25 @@ def machine(elements: int = 5, **options: Any) -> Any:
     return slider_crank.model(elements=elements, **options)
 
 
+def sizes_in(omega: Array) -> Any:
+    """Sizes of states in uncoupled modes: of those that a length of time turns by 8 rad, and of
+    others."""
+
+    def sizes(states: Array, length: float) -> tuple[Array, Array]:
+        all_of, slow = (
+            np.hypot(states[:, : len(omega)], states[:, len(omega) :] / omega),
+            omega * length <= PHASE,
+        )
+        return la.norm(all_of[:, slow], axis=1), la.norm(all_of[:, ~slow], axis=1)
+
+    return sizes
+
+
 def oscillators(frequencies: Array, rates: Array) -> tuple[Any, Any]:
-    """Matrices of uncoupled modes of decay rates at all times, and amplitudes in states."""
+    """Matrices of uncoupled modes of decay rates at all times, and sizes of states."""
     n = len(frequencies)
     one = np.stack([np.eye(n), np.diag(2.0 * rates), np.diag(frequencies**2)])
-
-    def amplitudes(states: Array) -> tuple[Array, Array]:
-        return np.hypot(states[:, :n], states[:, n:] / frequencies), frequencies
-
-    return lambda times: np.repeat(one[:, None], len(times), axis=1), amplitudes
+    return lambda times: np.repeat(one[:, None], len(times), axis=1), sizes_in(frequencies)
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-5, 1e-7])
@@ -39,17 +53,17 @@ def test_the_error_of_collocation_holds_for_slow_fast_and_overdamped_modes(
     """Three modes at 1, 50 and 3000 rad/s, of which the fastest moves by more than the tolerance:
     steps that leave it out are an error."""
     omega = np.array([1.0, 50.0, 3000.0])
-    matrices, amplitudes = oscillators(omega, np.array([0.01, 0.2, rate]))
+    matrices, sizes = oscillators(omega, np.array([0.01, 0.2, rate]))
     span, parts = 0.4, np.linspace(0.0, 1.0, 41)[1:]
     x = np.array([1.0, 0.1, 1e-2, 0.0, 2.0, 5.0])
     _, C, K = matrices(np.zeros(1))[:, 0]
     A = np.block([[np.zeros((3, 3)), np.eye(3)], [-K, -C]])
     exact = np.stack([la.expm(A * span * p) @ x for p in parts])
     run = Collocation(matrices, span)
-    states, error, within = run.run(0.0, span, x, parts, (tolerance, tolerance), amplitudes)
+    states, error, within = run.run(0.0, span, x, parts, (tolerance, tolerance), sizes)
     assert error <= tolerance
     assert within <= tolerance
-    far = np.linalg.norm(amplitudes(states - exact)[0], axis=1)
+    far = sizes(states - exact, 0.0)[0]
     assert far.max() <= error + within
     assert far[-1] <= error
 
@@ -57,11 +71,11 @@ def test_the_error_of_collocation_holds_for_slow_fast_and_overdamped_modes(
 def test_collocation_of_order_eleven_takes_few_steps() -> None:
     """The number of pairs grows with the sixth root of the tolerance; the error at the end falls by
     2¹¹ where the step is halved."""
-    matrices, amplitudes = oscillators(np.array([7.0]), np.zeros(1))
+    matrices, sizes = oscillators(np.array([7.0]), np.zeros(1))
     x, ends, counts = np.array([1.0, 0.0]), [], []
     for tolerance in (1e-2, 1e-5, 1e-8):
         run = Collocation(matrices, 6.0)
-        states, *_ = run.run(0.0, 6.0, x, np.ones(1), (tolerance, tolerance), amplitudes)
+        states, *_ = run.run(0.0, 6.0, x, np.ones(1), (tolerance, tolerance), sizes)
         counts.append(run.pairs)
         ends.append(abs(states[0, 0] - np.cos(42.0)))
     assert counts == sorted(counts)
@@ -84,18 +98,15 @@ def test_collocation_follows_matrices_that_move() -> None:
         m, c, k = (A[0] for A in small(np.array([t])))
         return np.concatenate([x[4:], -la.solve(m, c @ x[4:] + k @ x[:4])])
 
-    def amplitudes(states: Array) -> tuple[Array, Array]:
-        omega = np.sqrt(squares)
-        return np.hypot(states[:, :4], states[:, 4:] / omega), omega
-
+    sizes = sizes_in(np.sqrt(squares))
     parts = np.linspace(0.0, 1.0, 12)[1:]
     exact = solve_ivp(
         slope, (0.0, span), x, method="DOP853", rtol=1e-12, atol=1e-12, t_eval=span * parts
     ).y.T
     for tolerance in (1e-4, 1e-8):
         run = Collocation(small, span)
-        states, error, within = run.run(0.0, span, x, parts, (tolerance, tolerance), amplitudes)
-        assert np.linalg.norm(amplitudes(states - exact)[0], axis=1).max() <= error + within + 1e-10
+        states, error, within = run.run(0.0, span, x, parts, (tolerance, tolerance), sizes)
+        assert sizes(states - exact, 0.0)[0].max() <= error + within + 1e-10
 
 
 @pytest.mark.slow
@@ -117,3 +128,24 @@ def test_records_between_the_ends_of_panels_are_as_accurate_as_stated(damping: f
             for rows in (fine, found.states - fine)
         )
         assert error <= found.error * size <= tolerance * size
+
+
+def test_a_large_constant_system_with_damping() -> None:
+    """A chain of 600 masses from a low mode and a velocity, against exponentials."""
+    n, span, rng = 600, 40.0, np.random.default_rng(3)
+    K = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n), format="csr")
+    dampers = sp.diags(np.where(np.arange(n) == 200, 3.0, 1e-4))
+    system = FrozenSystem(M=sp.identity(n), C=sp.csr_matrix((n, n)), K=K, D=dampers)
+    q = np.sin(np.pi * np.arange(1, n + 1) / (n + 1) * 3.0)
+    v = 0.1 * np.convolve(rng.normal(size=n + 40), np.hanning(41), "valid")
+    found = modal.integrate(system, (0.0, span), (q, v), displacement_tolerance=1e-4, probes="all")
+    assert found.attrs["solver"] == "Radau collocation"
+    A = sp.block_array([[None, sp.identity(n)], [-K, -dampers]]).tocsr()
+    exact = spla.expm_multiply(A, np.concatenate([q, v]), 0.0, span, 4, endpoint=True)
+    every = (len(found.time) - 1) // 3
+    far = found.displacement.values[::every] - exact[:, :n]
+    size = np.sqrt(q @ q + v @ spla.spsolve(K.tocsc(), v))
+    stated = found.attrs["displacement_error_estimate"]
+    assert la.norm(far, axis=1).max() <= stated * size <= 1e-4 * size
+    energy = found.energy.values
+    assert np.abs(found.energy_defect.values).max() <= 1e-3 * energy.max()
