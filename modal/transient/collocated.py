@@ -97,7 +97,10 @@ class _Factors:
         self.h, self.iterations = h, 0
         sums = (M + h * r * C + (h * r) ** 2 * K for r in RATES)
         self._factors: list[Any] = [
-            spla.splu(sp.csc_matrix(A)) if sp.issparse(A) else la.lapack.zgetrf(A)[:2] for A in sums
+            spla.splu(sp.csc_matrix(A), "MMD_AT_PLUS_A")
+            if sp.issparse(A)
+            else la.lapack.zgetrf(A)[:2]
+            for A in sums
         ]
 
     def solve(self, residual: Array) -> Array:

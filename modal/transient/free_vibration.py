@@ -1,7 +1,7 @@
 """Free vibration of small models to a tolerance: all records of a transient at once.
 
-A constant system is propagated by exponentials, a smooth motion by decoupled groups of modes and by
-collocation.
+A small constant system is propagated by exponentials, one of slender bodies by collocation with
+sparse factors, a smooth motion by decoupled groups of modes and by collocation.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 import xarray as xr
 from scipy.interpolate import CubicSpline
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.data.datasets import made_from
@@ -30,7 +31,7 @@ from modal.transient.records import Recorder, chosen_probes, run_attributes
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array, Index
 
-LARGEST_CONSTANT = 10_000  # DOFs whose six complex factors are in memory at once
+LARGEST_CONSTANT = 5_000  # DOFs of a constant system, whose states at all records are in memory
 GROUPS = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
 
 
@@ -57,7 +58,7 @@ def free_vibration(
         settings["displacement_tolerance"],
     )
     constant = isinstance(model, FrozenSystem)
-    if not np.any(x) or start.n > (LARGEST_CONSTANT if constant else SMALL):
+    if not np.any(x) or (start.n > SMALL and not (constant and _is_slender(model))):
         return None
     if constant:
         entries, rows, columns = _of_constant(model)
@@ -89,6 +90,17 @@ def free_vibration(
     attributes |= {"displacement_error_estimate": run.error, "unknowns": start.n}
     attributes |= run_attributes(settings, model) | {"made_from": made_from(model)}
     return recorder.dataset(attributes)
+
+
+def _is_slender(system: FrozenSystem, widest: int = 128) -> bool:
+    """Whether complex factors cost less than many steps with a real one: those of a band matrix in
+    reverse Cuthill-McKee order, of at most so wide a half band, do."""
+    if system.n > LARGEST_CONSTANT:
+        return False
+    pattern = sp.csr_matrix(abs(system.M) + abs(system.damping) + abs(system.stiffness))
+    order = reverse_cuthill_mckee(pattern, symmetric_mode=True)
+    places = sp.coo_matrix(pattern[order][:, order])
+    return int(np.abs(places.row - places.col).max()) <= widest
 
 
 def _fastest(frames: Frames, span: tuple[float, float], x: Array, tolerance: float) -> float:

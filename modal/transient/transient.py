@@ -95,9 +95,9 @@ def integrate(
         Relative error of the whole run in the displacement, between 0 and 1; the step adapts. The
         free vibration on a smooth motion, without `method`, is integrated on a basis of shapes by
         Gauss collocation of order 8, or from any start by Radau collocation or decoupled groups of
-        modes; that of a constant system by exponentials ("lagrange" only). Not together with
-        `step`. With neither, a callable adapts to 1e-6, and another model takes a fixed step that
-        resolves the two lowest modes at the start and the loads.
+        modes; that of a constant system by exponentials or collocation ("lagrange" only). Not
+        together with `step`. With neither, a callable adapts to 1e-6, and another model takes a
+        fixed step that resolves the two lowest modes at the start and the loads.
     highest_frequency : float, optional
         Hz. The initial state is taken in the modes of the start up to it: a displaced node moves
         modes of the mesh that the part does not have. Up to 3000 degrees of freedom, linear.
