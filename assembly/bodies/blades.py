@@ -101,7 +101,7 @@ class BladeTable:
             at = int(behind.argmax()) + 1
             raise InputError(
                 f"blade table: s must increase, or be the same twice at a kink; station {at} is at"
-                f" {self.s[at]!r}"
+                f" {float(self.s[at])!r}"
             )
         apart = np.linalg.norm(np.diff(self.axis, axis=0), axis=1)
         torn = (step == 0.0) & (apart > EQUAL * np.ptp(self.axis, axis=0).max())

@@ -54,7 +54,7 @@ def assert_as_xarray_users_expect(dataset: xr.Dataset, folder: Path) -> None:
     path = modal.write_dataset(dataset, folder / "dataset.nc")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with xr.open_dataset(path) as opened:
+        with xr.open_dataset(path, engine="h5netcdf") as opened:
             assert set(opened.variables) == set(dataset.variables)
             for name, variable in dataset.variables.items():
                 if variable.dtype.kind not in "UTO":

@@ -297,5 +297,5 @@ def test_a_netcdf_file_is_valid(tmp_path: Path) -> None:
         assert file["eigenvalue"].dtype == np.complex128
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with xr.open_dataset(path) as opened:
+        with xr.open_dataset(path, engine="h5netcdf") as opened:
             assert opened["eigenvalue"].dtype == np.complex128
