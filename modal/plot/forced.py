@@ -101,9 +101,16 @@ def nyquist(result: Dataset, ax: Axes | None = None) -> list[Line2D]:
     artists = _curves(values, ax, lambda q: (q.real, q.imag))
     units = values.attrs.get("units", "")
     ax.set(xlabel=f"real part ({units})", ylabel=f"imaginary part ({units})")
-    ax.set_aspect("equal", adjustable="datalim")
+    _in_a_plane(ax)
     key(ax, len(artists), "probe")
     return artists
+
+
+def _in_a_plane(ax: Axes) -> None:
+    """One scale for both axes, with few short tick labels."""
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.locator_params(nbins=5)
+    ax.ticklabel_format(scilimits=(-2, 3))
 
 
 def orbit(result: Dataset, node: int, speed: float, ax: Axes | None = None) -> list[Line2D]:
@@ -146,7 +153,7 @@ def orbit(result: Dataset, node: int, speed: float, ax: Axes | None = None) -> l
     artists = ax.plot(y, z, label=label)
     artists += ax.plot(y[:1], z[:1], "o", color=artists[0].get_color(), ms=4)
     ax.set(xlabel="uy (m)", ylabel="uz (m)")
-    ax.set_aspect("equal", adjustable="datalim")
+    _in_a_plane(ax)
     ax.set_title(label, fontsize="small")
     return artists
 

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from modal.plot.axes import axes, key, styles
+from modal.plot.axes import axes, key, legend_below, styles
 from modal.plot.colours import colour, ink
 from modal.plot.labels import axis_label
 
@@ -53,7 +53,7 @@ def rotor_verdict(verdict: xr.Dataset, ax: Axes | None = None) -> list[Line2D]:
         ax.set_ylim(low, high)
     ax.axhline(0.0, color=ink(), lw=0.8)
     ax.set(xlabel="speed (rpm)", ylabel=axis_label(verdict["growth_rate"]))
-    ax.legend()
+    legend_below(ax, ax.get_legend_handles_labels()[0])
     return artists
 
 

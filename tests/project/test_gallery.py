@@ -230,6 +230,29 @@ def test_rotor_damper_out() -> None:
 
 
 @pytest.mark.slow
+def test_figure_kinds() -> None:
+    """One damper out: it grows by Floquet's theory, and by 0.322 1/s at 250 rpm (Hammond's data).
+    The sheets hold twelve kinds of figure, no two alike, and differ from look to look."""
+    example = run("figure_kinds")
+    grows = example["verdicts"]["growth_rate"].sel(analysis="floquet").values
+    assert grows[3] == pytest.approx(0.322, abs=1e-3)
+    assert {kind[0].__name__ for kind in example["kinds"]} | {"verdict", "campbell", "growth"} == {
+        getattr(modal.plot, name).__name__
+        for name in modal.plot.__all__
+        if name != "instability_box"
+    }
+    sheets = [example[name] for name in ("columns", "dark", "grey", "deuteranopia")]
+    assert len({sheet.tobytes() for sheet in sheets}) == 4
+    height, width = np.array(sheets[0].shape[:2]) // [4, 3]
+    cells = {
+        sheets[0][i * height :, j * width :][:height, :width].tobytes()
+        for i in range(4)
+        for j in range(3)
+    }
+    assert len(cells) == 12
+
+
+@pytest.mark.slow
 def test_figures() -> None:
     """A shaft clamped at one end diverges from its lower to its higher bending frequency at rest
     (Dimentberg 1961), and flutters above by its internal damping."""
