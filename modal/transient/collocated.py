@@ -24,6 +24,7 @@ import scipy.sparse.linalg as spla
 from numpy.polynomial import legendre
 
 from assembly.errors import ConvergenceError
+from modal.transient.integrators.tableau import integral_coefficients
 from modal.transient.tolerances import DIVISIONS, SAFETY
 from modal.types import Array
 
@@ -43,16 +44,14 @@ PHASE = 8.0
 # the polynomial of an oscillation errs most, and the end.
 COMPARED = np.array([0.1, 0.25, 0.5, 0.6, 0.75, 1.0])
 
-
 # The nodes on [0, 1] are the zeros of P_s − P_{s−1}; the last is 1.
 NODES = 0.5 * (legendre.legroots([0.0] * (STAGES - 1) + [-1.0, 1.0]).real + 1.0)
-_powers = np.arange(STAGES)
-_coefficients = np.linalg.inv(NODES[:, None] ** _powers) / (_powers + 1)[:, None]
+_coefficients = integral_coefficients(NODES)
 
 
 def _integrals(ends: Array) -> Array:
     """∫₀ˣ ℓ_j (R, s) of the Lagrange polynomials of the nodes, to ends x (R,)."""
-    return np.asarray(ends[:, None] ** (_powers + 1) @ _coefficients)
+    return np.asarray(ends[:, None] ** np.arange(1, STAGES + 1) @ _coefficients)
 
 
 A = _integrals(NODES)

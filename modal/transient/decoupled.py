@@ -22,7 +22,6 @@ every second one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -34,7 +33,7 @@ from scipy.integrate import trapezoid
 from scipy.sparse.csgraph import connected_components
 
 from modal.eigen.tolerances import ZERO
-from modal.transient.collocated import PHASE, STAGES, Collocation
+from modal.transient.collocated import PHASE, STAGES, Collocation, Matrices
 from modal.transient.tolerances import BATCH_NUMBERS, DIVISIONS, FEW
 from modal.types import Array, Complex, Index
 
@@ -47,8 +46,6 @@ WITHIN = 0.25  # of the tolerance, for the polynomials within steps of collocati
 MATRICES = 8  # modes of a group up to which exponentials are formed, not applied to vectors
 # rad a step of the coarser panel: its error, of order 4, is more than that by θ alone.
 COARSER = 3.0
-
-Matrices = Callable[[Array], Array]  # M, C + D and K (3, P, n, n) at times (P,)
 
 
 @lru_cache(maxsize=4)
@@ -465,7 +462,6 @@ def propagated(
                 both, apart = fine.run(x, np.concatenate([parts, nodes[2::2]]))
             found, same = both[: len(parts)], both[len(parts) :]
             order = DAMPED_ORDER if fine.damped else ORDER
-
             now, off, by_gap = (
                 np.linalg.norm(frames.amplitudes(-1, states, 1.0 / length)[0], axis=-1)
                 for states in (found[-1:], apart, same - rough)

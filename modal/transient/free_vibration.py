@@ -1,7 +1,8 @@
 """Free vibration of small models to a tolerance: all records of a transient at once.
 
 A small constant system is propagated by exponentials, one of slender bodies by collocation with
-sparse factors, a smooth motion by decoupled groups of modes and by collocation.
+sparse factors; a smooth motion on a basis of shapes, or by decoupled groups of modes and by
+collocation.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from modal.transient.decoupled import WITHIN, Frames, propagated
 from modal.transient.displacement_norm import DisplacementNorm
 from modal.transient.equations import CONSERVATIVE_STIFFNESS, SecondOrderModel, freezer
 from modal.transient.initial import initial_state
+from modal.transient.probes import Probes
 from modal.transient.records import Recorder, chosen_probes, run_attributes
+from modal.transient.small_transient import small_transient
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array, Index
 
@@ -44,6 +47,11 @@ class _Run:
     error: float
     attributes: dict[str, Any]
 
+    def shown(self) -> dict[str, Any]:
+        """What the dataset says of the method and its error."""
+        error = {"displacement_error_estimate": self.error}
+        return {"steps": len(self.times) - 1, **self.attributes, **error}
+
 
 def free_vibration(
     model: Any, span: tuple[float, float], initial: Any, probes: Any, settings: Mapping[str, Any]
@@ -52,44 +60,52 @@ def free_vibration(
     is not smooth.
 
     settings: of the run, with `displacement_tolerance` and `every`."""
-    start = freezer(model)(span[0])
-    x, tolerance = (
-        np.concatenate(initial_state(initial, start.n)),
-        settings["displacement_tolerance"],
-    )
+    start, tolerance = freezer(model)(span[0]), settings["displacement_tolerance"]
+    state = initial_state(initial, start.n)
     constant = isinstance(model, FrozenSystem)
-    if not np.any(x) or (start.n > SMALL and not (constant and _is_slender(model))):
+    if not np.any(state) or (start.n > SMALL and not (constant and _is_slender(model))):
         return None
+    probed, x = chosen_probes(probes, start.n, start), np.concatenate(state)
     if constant:
-        entries, rows, columns = _of_constant(model)
         method = _constant if start.n <= SMALL else _steps_of_constant
         run = method(model, span, x, tolerance)
+        rows = _records(run, *_of_constant(model), probed, settings["every"])
+        attributes = run.shown()
     else:
         motion = InterpolatedMotion.of(model, *span)
         if motion is None:
             return None
-        entries, columns = motion.on_entries(*GROUPS), motion.pattern.indices
-        rows = np.repeat(np.arange(start.n), np.diff(motion.pattern.indptr))
-        run = _moving(motion, span, x, tolerance)
-    q, v = run.states[:, : start.n], run.states[:, start.n :]
-    energy, power = _energies(entries, rows, columns, run.times, q, v)
-    work = CubicSpline(run.times, power).antiderivative()(run.times)
-    chosen = np.unique(np.append(np.arange(0, len(q), settings["every"]), len(q) - 1))
-    probed = chosen_probes(probes, start.n, start)
+        small = small_transient(motion, span, state, tolerance)
+        if small is not None:
+            rows, attributes = small.rows(probed.numbers, settings["every"]), small.attributes()
+        else:
+            run = _moving(motion, span, x, tolerance)
+            entries, columns = motion.on_entries(*GROUPS), motion.pattern.indices
+            places = np.repeat(np.arange(start.n), np.diff(motion.pattern.indptr)), columns
+            rows = _records(run, entries, *places, probed, settings["every"])
+            attributes = run.shown()
     recorder = Recorder(probed)
-    recorder.restore(
-        dict(
-            time=run.times[chosen],
-            displacement=q[chosen][:, probed.numbers],
-            velocity=v[chosen][:, probed.numbers],
-            energy=energy[chosen],
-            energy_defect=(energy - energy[0] - work)[chosen],
-        )
-    )
-    attributes = {"formalism": "lagrange", "steps": len(q) - 1, **run.attributes}
-    attributes |= {"displacement_error_estimate": run.error, "unknowns": start.n}
+    recorder.restore(rows)
+    attributes = {"formalism": "lagrange", **attributes, "unknowns": start.n}
     attributes |= run_attributes(settings, model) | {"made_from": made_from(model)}
     return recorder.dataset(attributes)
+
+
+def _records(
+    run: _Run, entries: Interpolant, rows: Index, columns: Index, probed: Probes, every: int
+) -> dict[str, Array]:
+    """The records of a transient: every so many states, and the last."""
+    q, v = np.split(run.states, 2, axis=1)
+    energy, power = _energies(entries, rows, columns, run.times, q, v)
+    work = CubicSpline(run.times, power).antiderivative()(run.times)
+    chosen = np.unique(np.append(np.arange(0, len(q), every), len(q) - 1))
+    return dict(
+        time=run.times[chosen],
+        displacement=q[chosen][:, probed.numbers],
+        velocity=v[chosen][:, probed.numbers],
+        energy=energy[chosen],
+        energy_defect=(energy - energy[0] - work)[chosen],
+    )
 
 
 def _is_slender(system: FrozenSystem, widest: int = 128) -> bool:

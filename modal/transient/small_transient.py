@@ -9,21 +9,15 @@ dense eigensolutions, it does not serve.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-import xarray as xr
 
-from modal.data.datasets import made_from
-from modal.eigen.tolerances import ROUND_OFF, SMALL, WEAK
+from modal.eigen.tolerances import ROUND_OFF, WEAK
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant
-from modal.transient.equations import freezer
-from modal.transient.initial import initial_state
-from modal.transient.records import Recorder, chosen_probes, run_attributes
 from modal.transient.small_steps import GAUSS, RESOLVED, SmallMotion, SmallRun, phase_error, steps
 from modal.transient.tolerances import FEW, INSTANTS, PIECES, SAFETY
 from modal.types import Array, Index
@@ -74,36 +68,16 @@ class SmallTransient:
         }
 
 
-def on_shapes(
-    model: Any, span: tuple[float, float], initial: Any, probes: Any, settings: Mapping[str, Any]
-) -> xr.Dataset | None:
-    """The dataset of the free vibration of a small model; None of another model. settings: of the
-    run, with `displacement_tolerance` and `every`."""
-    if not hasattr(model, "freeze_many"):
-        return None
-    start = freezer(model)(span[0])
-    state = initial_state(initial, start.n)
-    found = small_transient(model, span, state, settings["displacement_tolerance"])
-    if found is None:
-        return None
-    rows = chosen_probes(probes, start.n, start)
-    recorder = Recorder(rows)
-    recorder.restore(found.rows(rows.numbers, settings["every"]))
-    attributes = {"formalism": "lagrange", **found.attributes(), "unknowns": start.n}
-    attributes |= run_attributes(settings, model) | {"made_from": made_from(model)}
-    return recorder.dataset(attributes)
-
-
 def small_transient(
-    model: Any, span: tuple[float, float], initial: tuple[Array, Array], tolerance: float
+    motion: InterpolatedMotion,
+    span: tuple[float, float],
+    initial: tuple[Array, Array],
+    tolerance: float,
 ) -> SmallTransient | None:
-    """The free vibration from displacement and velocity (n,); None where the model is large, moves
-    freely, or is not smooth, or where the basis or the steps do not serve."""
-    n = len(initial[0])
-    if n > SMALL or not any(np.any(part) for part in initial):
-        return None
-    motion = InterpolatedMotion.of(model, *span)
-    if motion is None or motion.freeze(span[0]).rigid.shape[1]:
+    """The free vibration from displacement and velocity (n,); None where the model moves freely, or
+    where the basis or the steps do not serve."""
+    n = motion.n
+    if motion.freeze(span[0]).rigid.shape[1]:
         return None
     least = min(tolerance, WEAK)
     count = int(np.ceil(-MODES * np.log10(least)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 TOLERANCE = 1e-6
 # Times an estimate of an error by a few instants or by one kind of response.
 SAFETY = 2.0
-# Of the tolerance of a run on a basis: what the basis alone, or the steps alone, may use.
+# Of the tolerance of a run on a reduced basis: what its steps may use.
 PART = 0.5
 # Relative size of coefficients and shares that are left out.
 NEGLIGIBLE = 1e-9

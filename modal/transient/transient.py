@@ -36,7 +36,6 @@ from modal.transient.nonlinear import NonlinearAlpha, NonlinearLedger, check_non
 from modal.transient.records import Recorder, chosen_probes, run_attributes
 from modal.transient.reduced_transient import ReducedTransient, on_basis
 from modal.transient.run_checkpoint import RunCheckpoint, run_prints, same_start
-from modal.transient.small_transient import on_shapes
 from modal.transient.step_length import default_step
 from modal.transient.stepping import AdaptiveSteps, FixedSteps
 from modal.transient.tabulated import TabulatedModel
@@ -207,9 +206,7 @@ def integrate(
     free = not (loads or checkpoint or nonlinear or method) and formalism == "lagrange"
     if free and displacement_tolerance is not None and step is None and rho_infinity == 1.0:
         _check_tolerance(displacement_tolerance)
-        vibration = on_shapes(model, span, initial, probes, settings)
-        if vibration is None:
-            vibration = free_vibration(model, span, initial, probes, settings)
+        vibration = free_vibration(model, span, initial, probes, settings)
         if vibration is not None:
             here = freezer(model)(span[0])
             if here.n <= SMALL:

@@ -1,4 +1,4 @@
-"""Gauss collocation: the one table of nodes, weights and coefficients, and the stage equations.
+"""Collocation: integrals of Lagrange polynomials, the table of Gauss methods, the stage equations.
 
 Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, II.7.
 """
@@ -12,6 +12,12 @@ from assembly.errors import InputError
 from modal.types import Array
 
 
+def integral_coefficients(nodes: Array) -> Array:
+    """c (s, s) of ∫₀ˣ ℓ_j = Σ_k x^{k+1} c_kj of the Lagrange polynomials ℓ_j of the nodes (s,)."""
+    powers = np.arange(len(nodes))
+    return np.asarray(la.inv(nodes[:, None] ** powers) / (powers + 1)[:, None])
+
+
 class Tableau:
     """Nodes c, weights b and coefficients a of the s-stage Gauss method, on [0, 1]; order 2 s."""
 
@@ -21,11 +27,8 @@ class Tableau:
         points, weights = np.polynomial.legendre.leggauss(stages)
         self.order = 2 * stages
         self.c, self.b = 0.5 * (points + 1.0), 0.5 * weights
-        # a_ij = ∫_0^{c_i} ℓ_j: exact on the monomials, so solve Σ_j a_ij c_j^k = c_i^{k+1}/(k+1).
-        powers = np.arange(stages)
-        vandermonde = self.c[:, None] ** powers
-        moments = self.c[:, None] ** (powers + 1) / (powers + 1)
-        self.a = la.solve(vandermonde.T, moments.T).T
+        powers = np.arange(1, stages + 1)
+        self.a = self.c[:, None] ** powers @ integral_coefficients(self.c)
 
     def stage_matrix(self, h: float, stage: Array) -> Array:
         """The matrices (m, s n, s n) of the stage slopes of x' = A(t) x: δ_ij I − h a_ij A_i.

@@ -44,7 +44,7 @@ def by_exponentials(motion: InterpolatedMotion, span: float, x: Array, steps: in
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("elements", "damping", "sharp"),
-    [(2, 0.0, np.inf), (2, 1e-7, np.inf), (2, 1e-5, np.inf), (3, 1e-6, 5.0)],
+    [(2, 0.0, 3.0), (2, 1e-7, 3.0), (2, 1e-5, np.inf), (3, 1e-6, 4.0)],
 )
 def test_the_error_holds_from_any_start(elements: int, damping: float, sharp: float) -> None:
     """From a mode, one displaced node and a blow; undamped, lightly damped, overdamped modes.
@@ -63,7 +63,7 @@ def test_the_error_holds_from_any_start(elements: int, damping: float, sharp: fl
     starts[n // 2, 1] = starts[n + n // 2, 2] = 1.0
     exact = by_exponentials(motion, span, starts, 4096 if elements == 2 else 8192)
     ratios = []
-    for k, tolerance in itertools.product(range(3), (1e-4, 1e-5, 1e-6)):
+    for k, tolerance in itertools.product(range(3), (1e-2, 1e-4, 1e-5, 1e-6)):
         found = propagated(motion.matrices, (0.0, span), starts[:, k], times, tolerance, 2)
         assert found.error <= tolerance
         size, error = (
