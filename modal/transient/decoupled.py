@@ -7,17 +7,16 @@ frequencies within a group alone. On a panel of time with Chebyshev-Lobatto node
 1. the eigenvectors of (K_s, M) at the nodes, K_s the symmetric part of K, give actions ξ and π with
    q = Φ w^−½ ξ, q̇ = Φ w^½ π, and z = (ξ ± iπ)/√2. Modes that come closer than the gap θ somewhere
    on the panel are of one group; frames of groups are aligned from node to node;
-2. z' = B z, B = D + E with E off the diagonal blocks D of the groups. Two Schrieffer-Wolff
-   transformations z = e^W e^W₂ c with [D, W] = −E, [D, W₂] = W' − ½ [E, W] off the blocks remove E
-   up to terms of the third order in 1/θ (superadiabatic bases: M. V. Berry, Proc. R. Soc. A 429,
-   1990; J. R. Schrieffer and P. A. Wolff, Phys. Rev. 149, 1966). Overdamped modes take part with
-   their two real roots;
+2. z' = B z, B = D + E with E off the diagonal blocks D of the groups. Transformations
+   z = e^W e^W₂ (1 + W₃) c with [D, W] = −E, [D, W₂] = W' − ½ [E, W] and [D, W₃] = W₂' − [S, W] off
+   the blocks, S = ⅓ [E, W] − ½ W', remove E up to terms of the fourth order in 1/θ (superadiabatic
+   bases: M. V. Berry, Proc. R. Soc. A 429, 1990; J. R. Schrieffer and P. A. Wolff, Phys. Rev. 149,
+   1966). Overdamped modes take part with their two real roots;
 3. the mean rate of each group is integrated; the rest of H is small beside the frequencies.
 
-θ is inverse to the length of the panel, and larger where the error asks for it. The error is a
-part, by the order in 1/θ, of the difference from the same panel with every second node and half the
-gap; between the nodes, where T is a polynomial, the square of the difference from that through
-every second one.
+θ is inverse to the length of the panel, and larger where the error asks for it. The error is that
+of the panel without W₃, without the part of H of the fourth order and with steps of twice the
+phase, and, of the polynomials, that of their last coefficients.
 """
 
 from __future__ import annotations
@@ -32,20 +31,17 @@ from numpy.polynomial import chebyshev
 from scipy.integrate import trapezoid
 from scipy.sparse.csgraph import connected_components
 
+from assembly.errors import ConvergenceError
 from modal.eigen.tolerances import ZERO
 from modal.transient.collocated import PHASE, STAGES, Collocation, Matrices
 from modal.transient.tolerances import BATCH_NUMBERS, DIVISIONS, FEW
 from modal.types import Array, Complex, Index
 
-# In 1/θ of the error: the square of the coupling that is left; with modes that decay within a few
-# cycles it falls more slowly.
-ORDER, DAMPED_ORDER = 6, 4
+ORDER = 4  # of the error, in the length of a panel
 DAMPED = 0.1  # damping ratio from which a mode and its conjugate are of one group
 PAIRS = 16.0  # of steps of collocation, that cost no more than a panel
 WITHIN = 0.25  # of the tolerance, for the polynomials within steps of collocation
 MATRICES = 8  # modes of a group up to which exponentials are formed, not applied to vectors
-# rad a step of the coarser panel: its error, of order 4, is more than that by θ alone.
-COARSER = 3.0
 
 
 @lru_cache(maxsize=4)
@@ -81,10 +77,6 @@ class Frames:
         squares, shapes = (np.stack(part) for part in zip(*pairs, strict=True))
         return cls(M, C, K, squares, shapes)
 
-    def thinned(self) -> Frames:
-        """Every second node."""
-        return Frames(*(part[::2] for part in vars(self).values()))
-
     def amplitudes(self, node: int, x: Array, softest: float) -> tuple[Array, Array]:
         """√(a² + ȧ²/ω²) of the modes at a node in states (..., 2n), and ω, at least `softest`."""
         halves = x.reshape(*x.shape[:-1], 2, -1) @ self.M[node] @ self.shapes[node]
@@ -100,34 +92,21 @@ class Frames:
 
 
 class Panel:
-    """T and H at the nodes of a panel of time. at: nodes where T is computed. single: in single
-    precision between the ends.
+    """T and H at the nodes of a panel of time.
 
     Of modes that oscillate, z of the lower half are conjugates of the upper half: matrices (2n, 2n)
     are known by their first `rows` rows then.
     """
 
-    def __init__(
-        self,
-        frames: Frames,
-        length: float,
-        theta: float,
-        at: Any = None,
-        single: bool = False,
-    ) -> None:
-        self.length, self._single = length, single
+    def __init__(self, frames: Frames, length: float, theta: float) -> None:
+        self.length = length
         self.p, self.n = frames.squares.shape
         _, slopes, self._coefficients = _chebyshev(self.p)
         self._slopes = slopes / length
         S, self._up, self._down, modes = self._real(frames, theta)
         B = self._complex(S)
         self._group(B, modes, theta)
-        self._decouple(B, np.arange(self.p) if at is None else np.asarray(at) % self.p)
-
-    @property
-    def damped(self) -> bool:
-        """Whether some mode has a damping ratio above DAMPED."""
-        return self.rows > self.n or len(self.joined) > 0
+        self._decouple(B)
 
     def _rate(self, values: Any) -> Any:
         return np.tensordot(self._slopes, values, 1)
@@ -176,18 +155,20 @@ class Panel:
         return B
 
     def _whole(self, top: Complex) -> Complex:
-        """The matrix (2n, 2n), or vector (2n,), of its first rows."""
+        """The matrix (2n, 2n) of its first rows."""
         if self.rows == 2 * self.n:
             return top
-        return np.concatenate(
-            [top, np.roll(top, self.n, axis=1).conj() if top.ndim > 1 else top.conj()]
-        )
+        return np.concatenate([top, np.roll(top, self.n, axis=1).conj()])
+
+    def _doubled(self, z: Complex) -> Complex:
+        """z (2n, ...) of its first rows."""
+        return z if self.rows == 2 * self.n else np.concatenate([z, z.conj()])
 
     def _group(self, B: Complex, modes: Index, theta: float) -> None:
         """Groups of z: nearer than θ somewhere, or of one group of modes."""
         n, near = self.n, np.zeros((2 * self.n, 2 * self.n), dtype=bool)
         for top in B:
-            rates = self._whole(np.diagonal(top))
+            rates = self._doubled(np.diagonal(top))
             near |= np.abs(rates[:, None] - rates) < theta
         near[:n, :n] |= modes[:, None] == modes
         near[n:, n:] |= modes[:, None] == modes
@@ -201,45 +182,64 @@ class Panel:
         )
         self._off = label[:, None] != label
 
-    def _decouple(self, B: Complex, at: Index) -> None:
-        """H on the blocks of the groups at all nodes, and T at some."""
+    def _decouple(self, B: Complex) -> None:
+        """H on the blocks of the groups, of orders 3 and 4, T without W₃, and W₃."""
         p, rows = self.p, self.rows
         spectra = [self._spectrum(self._whole(top)) for top in B]
         W = np.stack(
             [self._solved(self._whole(B[j]) * self._off, spectra[j])[:rows] for j in range(p)]
         )
-        slopes = self._rate(W)
-        self.rates = np.zeros((p, rows), dtype=complex)
-        self.H = [np.empty((p, len(g), len(g)), dtype=complex) for g in self.several]
-        self.T: dict[int, Any] = {}
+        slopes, single = self._rate(W), np.complex64
+        self.rates = np.zeros((2, p, rows), dtype=complex)
+        self.H = [np.empty((2, p, len(g), len(g)), dtype=complex) for g in self.several]
+        self.T: list[Any] = []
+        seconds, thirds = (np.empty(W.shape, dtype=single) for _ in range(2))
         for j in range(p):
             here, X, slope = (self._whole(top) for top in (B[j], W[j], slopes[j]))
-            E, X32 = (here * self._off).astype(np.complex64), X.astype(np.complex64)
-            F = self._whole(E[:rows] @ X32 - X32[:rows] @ E)
+            X32 = X.astype(single)
+            F = self._commutator((here * self._off).astype(single), X32)
             first = np.where(self._off, 0.5 * F - slope, 0.0)
-            third = np.where(self._off, F / 3.0 - 0.5 * slope, 0.0)
             second = self._solved(first.copy(), spectra[j])
-            s, pairs = self.single, ((third, X), (0.5 * first, second))
-            self.rates[j, s] = (here + 0.5 * F)[s, s]
-            for G, Y in pairs:
-                self.rates[j, s] += (G[s] * Y[:, s].T).sum(axis=1) - (Y[s] * G[:, s].T).sum(axis=1)
-            for H, g in zip(self.H, self.several, strict=True):
-                H[j] = (here[g] + 0.5 * F[g])[:, g]
-                for G, Y in pairs:
-                    H[j] += G[g] @ Y[:, g] - Y[g] @ G[:, g]
-            if j in at:
-                # States go from panel to panel through T at its ends.
-                inner = self._single and 0 < j < p - 1
-                self.T[j] = self._states_of(j, X32 if inner else X, second)
+            third = F / 3.0 - 0.5 * slope
+            G = self._commutator(third.astype(single), X32)
+            third[~self._off] = 0.0
+            self._add(j, here + 0.5 * F, ((third, X), (0.5 * first, second)), slice(0, 2))
+            # ⅛ [F, W] − ⅙ [W', W], but for −1/48 [W', W].
+            self._add(j, None, ((0.375 * G, X32),), slice(1, 2))
+            self.T.append(self._states_of(j, X, second))
+            seconds[j], thirds[j] = second[:rows], G[:rows]
+        thirds -= self._rate(seconds).astype(single)
+        self.W3 = [
+            self._solved(self._whole(top) * self._off, spectrum)[:rows]
+            for top, spectrum in zip(thirds, spectra, strict=True)
+        ]
 
-    def _states_of(self, j: int, X: Any, second: Any) -> Any:
-        """x = T c at node j, (2n, rows), in the precision of X."""
-        n, kind = self.n, X.dtype
-        once = np.eye(2 * n, self.rows, dtype=kind) + second[:, : self.rows].astype(kind)
+    def _commutator(self, A: Any, X: Any) -> Any:
+        """[A, X], (2n, 2n)."""
+        return self._whole(A[: self.rows] @ X - X[: self.rows] @ A)
+
+    def _add(self, j: int, start: Any, pairs: Any, orders: slice) -> None:
+        """The blocks of a matrix, or None, and of commutators [A, X] of pairs to H at a node."""
+        s = self.single
+        if start is not None:
+            self.rates[orders, j, s] = start[s, s]
+        for A, X in pairs:
+            self.rates[orders, j, s] += (A[s] * X[:, s].T).sum(axis=1)
+            self.rates[orders, j, s] -= (X[s] * A[:, s].T).sum(axis=1)
+        for H, g in zip(self.H, self.several, strict=True):
+            if start is not None:
+                H[orders, j] = start[g[:, None], g]
+            for A, X in pairs:
+                H[orders, j] += A[g] @ X[:, g] - X[g] @ A[:, g]
+
+    def _states_of(self, j: int, X: Complex, second: Complex) -> Complex:
+        """T without W₃ at node j, (2n, rows)."""
+        n, U = self.n, self._U[..., None]
+        once = np.eye(2 * n, self.rows) + second[:, : self.rows]
         z = once + X @ (once + X @ (once + X @ once / 3.0) / 2.0)
-        U, frames = self._U.astype(kind)[..., None], (self._up[j], self._down[j])
         both = [
-            frames[a].astype(X.real.dtype) @ (U[a, 0] * z[:n] + U[a, 1] * z[n:]) for a in (0, 1)
+            frame @ (u[0] * z[:n] + u[1] * z[n:])
+            for frame, u in zip((self._up[j], self._down[j]), U, strict=True)
         ]
         return np.asarray(np.concatenate(both) * (2 * n / self.rows))
 
@@ -269,36 +269,57 @@ class Panel:
             E[:, g] = E[:, g] @ inverse
         return self._whole(E[: self.rows])
 
-    def run(self, x: Array, parts: Array, phase: float = 1.0) -> tuple[Array, Array]:
-        """The states (R, 2n) at parts (R,) of the panel from that at its start (2n,), and their
-        differences from those with T through every second node.
+    def run(self, x: Array, parts: Array, phase: float = 1.0) -> tuple[Array, Array, Array]:
+        """The states (R, 2n) at parts (R,) of the panel from that at its start (2n,), those at
+        every second node (p // 2, 2n) less those of an order less, and what the last two
+        coefficients of T and H in Chebyshev polynomials amount to (12, 2n).
 
         phase: rad that a step of a group may turn.
         """
-        c = self._propagated(self._coordinates(x), parts, phase)
-        terms = np.zeros((2, len(parts), self.p))
-        terms[0] = _polynomials(parts, self.p) @ self._coefficients
-        half = self.p // 2 + 1
-        terms[1, :, ::2] = _polynomials(parts, half) @ _chebyshev(half)[2]
-        out = np.zeros((2, len(parts), 2 * self.n))
-        for j, T in self.T.items():
-            used = np.flatnonzero(np.any(terms[:, :, j], axis=0))
-            out[:, used] += terms[:, used, j, None] * (T @ c[:, used]).real.T
-        return out[0], out[1] - out[0]
+        p, nodes = self.p, _chebyshev(self.p)[0]
+        y = self._coordinates(x)
+        once = self.W3[0] @ self._doubled(y)
+        c = y - once + self.W3[0] @ self._doubled(once)
+        fine = self._propagated(1, c, np.concatenate([parts, nodes]), phase)
+        rough = self._propagated(0, y, nodes[2::2], 2.0 * phase)
+        fine, nodal = np.split(fine, [len(parts)], axis=1)
+        terms = _polynomials(parts, p) @ self._coefficients
+        states, less = np.zeros((len(parts), 2 * self.n)), np.empty((p // 2, 2 * self.n))
+        # Over the panel T_p varies by 2p, and its integral is 1/2p of the panel at most.
+        last, ends = np.zeros((4, 3, 2 * self.n)), self._coefficients[-2:]
+        for j in range(p):
+            used = np.flatnonzero(terms[:, j])
+            states[used] += terms[used, j, None] * self._states(j, fine[:, used])
+            last[:2] += 2.0 * p * ends[:, j, None, None] * self._states(j, nodal[:, :: p // 2])
+            if j and j % 2 == 0:
+                apart = self._states(j, nodal[:, j : j + 1])[0]
+                less[j // 2 - 1] = apart - (self.T[j] @ rough[:, j // 2 - 1]).real
+        for i, j in enumerate(range(0, p, p // 2)):
+            whole = self._doubled(nodal[:, j])
+            slopes = (ends @ self.rates[1] * nodal[:, j]).T
+            for H, g in zip(self.H, self.several, strict=True):
+                kept = g < self.rows
+                slopes[g[kept]] = (np.tensordot(ends, H[1], 1) @ whole[g])[:, kept].T
+            last[2:, i] = self.length / (2.0 * p) * self._states(j, slopes)
+        return states, less, last.reshape(12, -1)
+
+    def _states(self, j: int, c: Complex) -> Array:
+        """x (R, 2n) = T c of c (rows, R) at node j."""
+        return np.asarray((self.T[j] @ (c + self.W3[j] @ self._doubled(c))).real.T)
 
     def _coordinates(self, x: Array) -> Complex:
-        """c (rows,) at the start."""
-        T = self.T[0].astype(complex)
+        """(1 + W₃) c (rows,) at the start."""
+        T = self.T[0]
         if self.rows == 2 * self.n:
             return np.asarray(np.linalg.solve(T, x))
         both = np.linalg.solve(np.hstack([T.real, -T.imag]), x)
         return np.asarray(both[: self.n] + 1j * both[self.n :])
 
-    def _propagated(self, c: Complex, parts: Array, phase: float) -> Complex:
-        """c (rows, R) at parts (R,) of the panel."""
-        whole, terms = self._whole(c), 0.5 * self.length * _polynomials(parts, self.p + 1)
-        rates, shifts = self.rates.copy(), []
-        for H, g in zip(self.H, self.several, strict=True):
+    def _propagated(self, order: int, c: Complex, parts: Array, phase: float) -> Complex:
+        """c (rows, R) at parts (R,) of the panel, with H of an order, 0 or 1."""
+        whole, terms = self._doubled(c), 0.5 * self.length * _polynomials(parts, self.p + 1)
+        rates, shifts, blocks = self.rates[order].copy(), [], [H[order] for H in self.H]
+        for H, g in zip(blocks, self.several, strict=True):
             diagonal = np.diagonal(H, axis1=1, axis2=2)
             shifts.append(1j * diagonal.imag.mean(axis=1) + diagonal.real.max())
             rates[:, g[g < self.rows]] = shifts[-1][:, None]
@@ -310,10 +331,10 @@ class Panel:
             together = [chosen] if m <= MATRICES else [[k] for k in chosen]
             for numbers in together:
                 members = np.stack([self.several[k] for k in numbers])
-                blocks = np.stack(
-                    [self.H[k] - shifts[k][:, None, None] * np.eye(m) for k in numbers], axis=1
+                H = np.stack(
+                    [blocks[k] - shifts[k][:, None, None] * np.eye(m) for k in numbers], axis=1
                 )
-                y = _exponentials(blocks, self.length, whole[members], parts, phase)
+                y = _exponentials(H, self.length, whole[members], parts, phase)
                 kept = members < self.rows
                 out[members[kept]] = y[:, kept].T * phases[members[kept]]
         return np.asarray(out)
@@ -418,19 +439,17 @@ def propagated(
     *,
     points: int = 13,
     theta: tuple[float, float] = (16.0, 64.0),
-    single: float = 2e-5,
 ) -> Trajectory:
     """The free motion from a state (2n,) at ascending times (R,) of the span, to a tolerance.
 
     A panel that takes few steps of collocation is integrated by these, another by decoupled groups;
     one whose groups do not come apart has a larger θ, and then is halved.
 
-    panels: their number at first. points: nodes of a panel; the coarser one has every second.
-    theta: the least and the largest θ of a panel, times its length. single: tolerance from which
-    single precision serves between the ends of a panel.
+    panels: their number at first. points: nodes of a panel, an odd number.
+    theta: the least and the largest θ of a panel, times its length. Raises ConvergenceError.
     """
     length = span[1] - span[0]
-    states, places = np.empty((len(times), len(x))), (times - span[0]) / length
+    t, states, places = span[0], np.empty((len(times), len(x))), (times - span[0]) / length
     states[places <= 0.0] = x
     nodes, ticks, level, used, largest = _chebyshev(points)[0], 0, 0, 0, 0.0
     error = within = 0.0
@@ -438,6 +457,8 @@ def propagated(
     total = panels << DIVISIONS
     steps, gap = Collocation(matrices, length / panels), float(np.sqrt(theta[0] * theta[1]))
     while ticks < total:
+        if level > DIVISIONS:
+            raise ConvergenceError(f"no panel is short enough at t = {t:.6g} s")
         width = 1 << (DIVISIONS - level)
         share, begin = width / total, ticks / total
         inside = np.flatnonzero((places > begin) & (places <= (ticks + width) / total))
@@ -450,35 +471,31 @@ def propagated(
                 t, h, x, parts, (allowed * largest * share, WITHIN * tolerance * largest),
                 partial(here.sizes, softest=1.0 / length),
             )  # fmt: skip
-            ratio, order = by_steps / (allowed * largest * share), ORDER
+            ratio = by_steps / (allowed * largest * share)
             within = max(within, inner / largest)
         else:
             frames = Frames.of(matrices, t + h * nodes)
-            coarse = Panel(frames.thinned(), h, 0.5 * gap / h)
-            fine = Panel(frames, h, gap / h, single=tolerance >= single)
+            panel = Panel(frames, h, gap / h)
             # Transformations of panels that are too long may grow beyond all bounds.
             with np.errstate(over="ignore", invalid="ignore"):
-                rough = coarse.run(x, nodes[2::2], COARSER)[0]
-                both, apart = fine.run(x, np.concatenate([parts, nodes[2::2]]))
-            found, same = both[: len(parts)], both[len(parts) :]
-            order = DAMPED_ORDER if fine.damped else ORDER
-            now, off, by_gap = (
+                found, less, last = panel.run(x, parts)
+            now, less, last = (
                 np.linalg.norm(frames.amplitudes(-1, states, 1.0 / length)[0], axis=-1)
-                for states in (found[-1:], apart, same - rough)
+                for states in (found[-1:], less, last)
             )
             size = max(largest, float(now[0]))
-            by_gap /= size * (2.0**order - 1.0)
-            ratio, inner = float(by_gap[-1]) / (allowed * share), float(off.max() / size) ** 2
-            if not (ratio <= 1.0 and max(inner, by_gap.max()) <= WITHIN * tolerance):
-                farther = gap < theta[1] and inner <= WITHIN * tolerance
+            rest = float(last.reshape(2, -1).max(axis=1).sum()) / size
+            inner, most = float(less.max()) / size + rest, min(allowed * share, WITHIN * tolerance)
+            ratio = inner / (allowed * share)
+            if not inner <= most:
+                farther = gap < theta[1] and rest <= most
                 gap, level = (2.0 * gap, level) if farther else (gap, level + 1)
                 continue
-            inner = max(inner, float(by_gap.max()))
             used, within = used + 1, max(within, inner)
         states[inside], x = found[:-1], found[-1]
         error, ticks = error + ratio * allowed * share, ticks + width
-        if ratio < 0.25**order and level and ticks % (2 * width) == 0:
+        if ratio < 0.5 ** (ORDER + 1) and level and ticks % (2 * width) == 0:
             level -= 1
-        elif ratio < 0.25**order and used:
+        elif ratio < 0.5 ** (ORDER + 1) and used:
             gap = max(0.5 * gap, theta[0])
     return Trajectory(states, error + within, used, steps.pairs)
