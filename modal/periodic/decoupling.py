@@ -115,11 +115,10 @@ class _Decoupling:
     def _start(self, shapes: Complex) -> bool:
         """X from the projectors of the groups on their shapes at the first instant; whether its
         Fourier coefficients fall off."""
-        try:
-            duals = np.linalg.inv(shapes)
-        except np.linalg.LinAlgError:
+        if np.linalg.cond(shapes).max() > 1.0 / EPS:
             self.usable = False
             return False
+        duals = np.linalg.inv(shapes)
         self.X = np.empty_like(shapes)
         for group in self.groups:
             inner = duals[:, group] @ shapes[0][:, group]

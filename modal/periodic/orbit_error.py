@@ -1,9 +1,10 @@
 """The error of Floquet exponents of a model on a reduced basis, from the residuals of its modes.
 
 A mode q(t) = p(t) e^{λt} of a space of shapes leaves the residual ρ = M q̈ + (C + D) q̇ + K q in the
-equations. By what lies in the space λ is wrong by |pᴴρ| / (2ω pᴴMp) to first order, and by the
+equations. By what lies in the space λ is wrong by |yᴴρ| / (2ω pᴴMp) to first order, and by the
 shapes that are missing by ρᴴ(K − ω²M)⁻¹ρ / (2ω pᴴMp), second order in the residual, as a Rayleigh
-quotient. Both are means over the period.
+quotient. Both are means over the period. Of λ²M + λC + K with λ ≈ iω the adjoint mode is
+y = p − (K − ω²M)⁻¹ ((C + Cᵀ) q̇ + (K − Kᵀ) q), to first order in damping and circulation.
 """
 
 from __future__ import annotations
@@ -71,6 +72,9 @@ def residual_error(
     static = 0.5 * (K + K.swapaxes(1, 2)) + float(np.nanmin(omega)) ** 2 * M
     response = np.linalg.solve(static, force)
     between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
+    # The adjoint mode is p less the response to twice the forces that are not self-adjoint.
+    aside = C @ v + C.swapaxes(1, 2) @ v + K @ q - K.swapaxes(1, 2) @ q
+    inside = inside + SAFETY * np.abs((aside.conj() * response).sum(axis=1)).mean(axis=0)
     q = q - response
     a = np.asarray(-np.linalg.solve(M, C @ v + K @ q), dtype=complex)
     outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)

@@ -19,8 +19,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.errors import SingularSystemError
-from assembly.linalg.factorization import Factorization
+from assembly.linalg.factorization import Factorization, cholesky
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array
 
@@ -43,11 +42,8 @@ class DisplacementNorm:
         if self._made is None:
             system = self.equations.at(self.span[0]).system
             drift = system.M / (self.span[1] - self.span[0]) ** 2
-            K = system.K
-            try:
-                self._made = Factorization(sp.csr_matrix(0.5 * (K + K.T) + drift), "spd")
-            except SingularSystemError:
-                self._made = Factorization(sp.csr_matrix(drift), "spd")
+            whole = cholesky(sp.csr_matrix(0.5 * (system.K + system.K.T) + drift))
+            self._made = whole or Factorization(sp.csr_matrix(drift), "spd")
         return self._made
 
     def __call__(self, t: float, q: Array, v: Array) -> float:
@@ -61,9 +57,8 @@ class DisplacementNorm:
         if h not in self._filters:
             system = self.equations.at(self.span[0]).system
             K, M = 0.5 * (system.K + system.K.T), system.M
-            try:
-                factor = Factorization(sp.csr_matrix(M + (0.25 * h * h) * K), "spd")
-            except SingularSystemError:
+            factor = cholesky(sp.csr_matrix(M + (0.25 * h * h) * K))
+            if factor is None:
                 return q, v
             self._filters[h] = (M, factor)
         M, factor = self._filters[h]

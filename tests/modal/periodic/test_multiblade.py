@@ -9,6 +9,7 @@ import scipy.linalg as la
 import assembly
 import modal
 from assembly.errors import InputError
+from modal.periodic import slow_modes
 from tests.support.rotor_blades import LAG_DAMPER, HingedRotor, blades
 from tests.support.verdict_truth import refined
 
@@ -156,9 +157,16 @@ def test_elastic_blades_through_a_basis_of_their_multiblade_modes() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("eliminated", [False, True])
 @pytest.mark.parametrize("tolerance", [1e-5, 1e-9])
-def test_stated_errors_of_elastic_blades_hold_on_reduced_bases(tolerance: float) -> None:
-    """The exponents of constant multiblade matrices, with 30 digits."""
+def test_stated_errors_of_elastic_blades_hold_on_reduced_bases(
+    tolerance: float, eliminated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exponents of constant multiblade matrices, with 30 digits. eliminated: fast shapes are,
+    although all of them cost little; a part of the residual is then not orthogonal to the adjoint
+    modes, which differ from the modes by the damping."""
+    if eliminated:
+        monkeypatch.setattr(slow_modes, "stepping_work", lambda *matrices: np.inf)
     rotor = hub_and_blades(3)
     fixed = modal.multiblade(rotor, ("b0", "b1", "b2"))
     found = modal.floquet(rotor, fixed.period, k=8, tolerance=tolerance)
@@ -171,7 +179,7 @@ def test_stated_errors_of_elastic_blades_hold_on_reduced_bases(tolerance: float)
         assert exact is not None
         apart = abs(np.exp(exact * fixed.period) / multiplier - 1.0)
         ratios.append(apart / (error * fixed.period))
-    assert 0.2 < max(ratios) <= 1.0
+    assert 0.1 < max(ratios) <= 1.0
 
 
 @pytest.mark.parametrize(
