@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+from scipy.integrate import cumulative_trapezoid
 
 from modal.eigen.tolerances import ROUND_OFF, WEAK
 from modal.reduction.interpolated_motion import InterpolatedMotion
@@ -137,11 +138,12 @@ class _Trial:
         Phases that drift change the modes by themselves, which are orthogonal, and none by more
         than twice its amplitude.
         """
-        length, elapsed = self.span[1] - self.span[0], (self.times - self.span[0])[:, None]
         rates = self.shifts
         if count is not None:
-            rates = rates + phase_error(self.omega, length / count)
-        drift = np.where(elapsed > 0.0, rates, 0.0) * elapsed
+            # The modes turn at other rates than the frozen ones, and a phase errs by ω⁹.
+            h = (self.span[1] - self.span[0]) / count
+            rates = rates + SAFETY * phase_error(self.omega, h)
+        drift = cumulative_trapezoid(rates, self.times, axis=0, initial=0.0)
         errors = np.linalg.norm(self.amplitudes * np.minimum(drift, 2.0), axis=1)
         return self.missed + float(errors.max() / self.largest)
 
@@ -169,17 +171,20 @@ class _Trial:
         return 2.0 * float(size) / self.largest, np.abs(shifts) / (2.0 * omega)
 
     def refined(self, tolerance: float) -> SmallTransient | None:
-        """The run in so many steps that the error is within the tolerance. Its difference from the
-        long steps has to be what the estimate for these says."""
+        """The run in so many steps that the error is within the tolerance. What the estimate says
+        of the long steps is compared with their difference from it, which is the true one."""
         count, allowed = self.count, tolerance
         while count <= self.most:
             error = self.error(count)
             if error <= allowed:
                 run = steps(self.motion, self.span, self.state, count)
-                if self._difference(run) <= SAFETY * self.error(self.count):
+                far = max(1.0, self._difference(run) / self.error(self.count))
+                error = self.missed + far * (error - self.missed)
+                if far <= SAFETY and error <= tolerance:
                     interpolant = self.source.interpolant
                     return SmallTransient(self.V, self.motion, run, error, interpolant)
-                allowed = self.missed + 0.1 * (error - self.missed)
+                part = 1.0 / far if far <= SAFETY else 0.1
+                allowed = self.missed + part * (allowed - self.missed)
             count = _parted(count + count / PIECES)
         return None
 
