@@ -79,7 +79,7 @@ def test_a_track_keeps_what_was_finished(
     model.write_text(SLOW_TRACK)
     arguments = ["track", str(model), *SLOW_OPTIONS, "--out", str(out)]
     process = started(studies(*arguments))
-    wait_for(out / "tracks.store" / "rows-0.npz")
+    wait_for(out / "tracks.store" / "state.npz")
     time.sleep(0.3)
     for _ in range(3):
         process.send_signal(number)
