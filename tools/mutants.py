@@ -28,6 +28,9 @@ SHARP = "tests/modal/proofs/test_sharp_bounds.py"
 VERDICT = "tests/modal/proofs/test_stability_verdict.py"
 RATIOS = "tests/modal/proofs/test_ratio_bounds.py"
 ORBITS = "tests/modal/periodic/test_orbit_error.py"
+PANELS = "tests/modal/transient/test_panels.py"
+LONG_PANEL = f"{PANELS}::test_the_error_of_one_panel_holds"
+SMALL = "tests/modal/transient/test_small_transients.py"
 REDUCTION = "tests/modal/reduction/test_reduction.py"
 ACCUMULATION = "test_bounds_beside_the_accumulation_of_overdamped_modes"
 CLOSURE = "tests/assembly/mechanisms/test_closure_parts.py"
@@ -172,6 +175,25 @@ MUTANTS = [
     Mutant(
         "orbits: SAFETY 0.04", "modal/periodic/tolerances.py",
         "SAFETY = 4.0", "SAFETY = 0.04", (ORBITS,),
+    ),
+    Mutant(
+        "orbits: the mode in place of its adjoint", "modal/periodic/orbit_error.py",
+        "inside = inside + SAFETY * np.abs((aside", "inside = inside + 0.0 * np.abs((aside",
+        (ORBITS,),
+    ),
+    Mutant(
+        "panels: no error of polynomials", "modal/transient/decoupled.py",
+        "rest = float(last.reshape(2, -1).max(axis=1).sum()) / size", "rest = 0.0", (LONG_PANEL,),
+    ),
+    Mutant(
+        "panels: steps as long as those they are compared with", "modal/transient/decoupled.py",
+        "nodes[2::2], 2.0 * phase)", "nodes[2::2], phase)", (LONG_PANEL,),
+    ),
+    Mutant(
+        "basis of shapes: phases that were lost before", "modal/transient/small_transient.py",
+        "cumulative_trapezoid(rates, self.times, axis=0, initial=0.0)",
+        "0.5 * rates * (self.times - self.times[0])[:, None]",
+        (f"{SMALL}::test_the_stated_error_holds_where_frequencies_change",),
     ),
     Mutant(
         "closure: no guard of the branch", "assembly/mechanisms/closure.py",
