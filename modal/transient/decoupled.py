@@ -203,9 +203,14 @@ class Panel:
             third = F / 3.0 - 0.5 * slope
             G = self._commutator(third.astype(single), X32)
             third[~self._off] = 0.0
-            self._add(j, here + 0.5 * F, ((third, X), (0.5 * first, second)), slice(0, 2))
+            start = here + 0.5 * F
+            self.rates[:, j, self.single] = start[self.single, self.single]
+            for H, g in zip(self.H, self.several, strict=True):
+                H[:, j] = start[g[:, None], g]
+            self._add(slice(2), j, third, X)
+            self._add(slice(2), j, 0.5 * first, second)
             # ⅛ [F, W] − ⅙ [W', W], but for −1/48 [W', W].
-            self._add(j, None, ((0.375 * G, X32),), slice(1, 2))
+            self._add(slice(1, 2), j, 0.375 * G, X32)
             self.T.append(self._states_of(j, X, second))
             seconds[j], thirds[j] = second[:rows], G[:rows]
         thirds -= self._rate(seconds).astype(single)
@@ -218,19 +223,12 @@ class Panel:
         """[A, X], (2n, 2n)."""
         return self._whole(A[: self.rows] @ X - X[: self.rows] @ A)
 
-    def _add(self, j: int, start: Any, pairs: Any, orders: slice) -> None:
-        """The blocks of a matrix, or None, and of commutators [A, X] of pairs to H at a node."""
+    def _add(self, orders: slice, j: int, A: Any, X: Any) -> None:
+        """The blocks of [A, X] to H of some orders at node j."""
         s = self.single
-        if start is not None:
-            self.rates[orders, j, s] = start[s, s]
-        for A, X in pairs:
-            self.rates[orders, j, s] += (A[s] * X[:, s].T).sum(axis=1)
-            self.rates[orders, j, s] -= (X[s] * A[:, s].T).sum(axis=1)
+        self.rates[orders, j, s] += (A[s] * X[:, s].T).sum(axis=1) - (X[s] * A[:, s].T).sum(axis=1)
         for H, g in zip(self.H, self.several, strict=True):
-            if start is not None:
-                H[orders, j] = start[g[:, None], g]
-            for A, X in pairs:
-                H[orders, j] += A[g] @ X[:, g] - X[g] @ A[:, g]
+            H[orders, j] += A[g] @ X[:, g] - X[g] @ A[:, g]
 
     def _states_of(self, j: int, X: Complex, second: Complex) -> Complex:
         """T without W₃ at node j, (2n, rows)."""
@@ -290,9 +288,9 @@ class Panel:
         for j in range(p):
             used = np.flatnonzero(terms[:, j])
             states[used] += terms[used, j, None] * self._states(j, fine[:, used])
-            last[:2] += 2.0 * p * ends[:, j, None, None] * self._states(j, nodal[:, :: p // 2])
+            *three, apart = self._states(j, nodal[:, [0, p // 2, p - 1, j]])
+            last[:2] += 2.0 * p * ends[:, j, None, None] * np.stack(three)
             if j and j % 2 == 0:
-                apart = self._states(j, nodal[:, j : j + 1])[0]
                 less[j // 2 - 1] = apart - (self.T[j] @ rough[:, j // 2 - 1]).real
         for i, j in enumerate(range(0, p, p // 2)):
             whole = self._doubled(nodal[:, j])

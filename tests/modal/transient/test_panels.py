@@ -33,9 +33,8 @@ def smooth_motion(
         turns = np.sin(np.outer(times, rates) + rates) @ skew[:3].reshape(3, -1)
         Q = la.expm(amount * turns.reshape(-1, n, n)) @ L
         w = omega * (1.0 + change * np.sin(2.0 * times[:, None] + 1.0))
-        K, C = (
-            Q.swapaxes(1, 2) @ (d[:, :, None] * Q) for d in (w**2, 2.0 * ratios * omega + 0 * w)
-        )
+        decay = np.broadcast_to(2.0 * ratios * omega, w.shape)
+        K, C = (Q.swapaxes(1, 2) @ (d[:, :, None] * Q) for d in (w**2, decay))
         C = C + gyroscopic * np.cos(times)[:, None, None]
         return np.stack([np.broadcast_to(L.T @ L, K.shape), C, K])
 
