@@ -190,6 +190,11 @@ MUTANTS = [
         "nodes[2::2], 2.0 * phase)", "nodes[2::2], phase)", (LONG_PANEL,),
     ),
     Mutant(
+        "panels: a tenth of the difference", "modal/transient/decoupled.py",
+        "float(less.max()) / size + rest", "0.1 * float(less.max()) / size + rest",
+        (f"{PANELS}::test_the_error_holds_where_only_the_middle_of_a_panel_moves",),
+    ),
+    Mutant(
         "basis of shapes: phases that were lost before", "modal/transient/small_transient.py",
         "cumulative_trapezoid(rates, self.times, axis=0, initial=0.0)",
         "0.5 * rates * (self.times - self.times[0])[:, None]",
