@@ -183,6 +183,19 @@ class BodiesMotion:
             yield family, where, passage
 
     @cached_property
+    def _linearized(self) -> tuple[Array, Array]:
+        """Forces (n,) of the elements beyond the linear ones, and the values (entries,) of their
+        derivatives by u."""
+        stack = self.stack
+        total, tangent = np.zeros(stack.size), np.zeros(len(stack.rows))
+        for family, where, passage in self._passages():
+            force, K = family.linearized(passage)
+            total[where] += force
+            slots, data = stack.spread(sp.csr_matrix(K), where.start or 0)
+            tangent[slots] += data
+        return total, tangent
+
+    @cached_property
     def force(self) -> Array:
         """F (n,), N and N·m."""
         stack, (u, v, a), parts = self.stack, self.path, self.fixed
@@ -190,6 +203,8 @@ class BodiesMotion:
         total = total + stack.matrix(parts[K_EPSILON] + parts[K_OMEGA2] + parts[K_D]) @ u
         total -= np.einsum("nk,nk->n", stack.inertia_loads, self.loading[stack.body_of])
         total -= np.einsum("nk,nk->n", stack.damper_loads, self.twist[stack.body_of])
+        if "_linearized" in vars(self):  # the tangents were wanted first, and have the forces
+            return np.asarray(total + self._linearized[0])
         for family, where, passage in self._passages():
             total[where] += family.force(passage)
         return np.asarray(total)
@@ -199,19 +214,20 @@ class BodiesMotion:
 
         K is that of the undeformed bodies and K_G what the tangent adds to it; its skew part, of
         inertia loads that turn with their sections, is in K_epsilon. K_transport: of forces that v
-        and a cause. exact: without it M, C, D of the undeformed bodies, in a fraction of the time.
+        and a cause. exact: without it M, C, D of the undeformed bodies, in a fraction of the time;
+        K_G then has all that is by u.
         """
         stack, values = self.stack, self.fixed.copy()
+        if not exact:
+            values[K_G] = self._linearized[1] - values[K]
+            return values
         tangent = np.zeros(values.shape[1])
         for family, where, passage in self._passages():
             first = where.start or 0
-            if exact:
-                beyond, own = family.tangents(passage)
-                for part, A in zip((M, C, D, K_TRANSPORT), beyond, strict=True):
-                    slots, data = stack.spread(A, first)
-                    values[part, slots] += data
-            else:
-                own = family.tangent_stiffness(passage.u, passage.coefficients)
+            beyond, own = family.tangents(passage)
+            for part, A in zip((M, C, D, K_TRANSPORT), beyond, strict=True):
+                slots, data = stack.spread(A, first)
+                values[part, slots] += data
             slots, data = stack.spread(own.tocsr(), first)
             tangent[slots] += data
         extra = tangent - values[K]

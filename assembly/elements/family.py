@@ -212,6 +212,11 @@ class ElementFamily:
         static = self.internal_force(passage.u, passage.coefficients)
         return np.asarray(static + self.rate_force(passage))
 
+    def linearized(self, passage: Passage) -> tuple[Array, Any]:
+        """`force` and its derivative by u."""
+        K = self.rate_tangents(passage).K + self.tangent_stiffness(passage.u, passage.coefficients)
+        return self.force(passage), K
+
     def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
         """`rate_tangents` and `tangent_stiffness`."""
         tangent = self.tangent_stiffness(passage.u, passage.coefficients)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from assembly.elements.beam_shapes import symmetric
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import Beyond, ElementFamily, Passage
-from assembly.elements.large_rotation import jacobian
+from assembly.elements.large_rotation import jacobian, value_and_jacobian
 from assembly.types import AnyArray, Array
 
 
@@ -90,11 +90,17 @@ class FiniteMotion(ElementFamily):
         state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
-        M, C = self._linear_rates(passage.omega)
         resistance = self._resistance(passage.rayleigh[1])
         forces = self.element_forces(state, c, passage.drag, resistance, static)
-        forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
-        return self.map.vector(forces - self._linear(d, c) if static else forces)
+        return self.map.vector(forces - self._linear_in_motion(d, v, a, passage, static))
+
+    def _linear_in_motion(
+        self, d: Array, v: Array, a: Array, passage: Passage, static: bool = True
+    ) -> Array:
+        """Forces (E, n) that the body itself counts."""
+        M, C = self._linear_rates(passage.omega)
+        forces = (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
+        return np.asarray(forces + self._linear(d, passage.coefficients) if static else forces)
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         d = self.map.gather(u)
@@ -105,6 +111,21 @@ class FiniteMotion(ElementFamily):
     def _tangent(self, K: Array, coefficients: Array) -> sp.csr_matrix:
         K = K - self._linear_inertia(coefficients)
         return self.map.matrix(K if np.any(coefficients[..., 6:9]) else symmetric(K))
+
+    def linearized(self, passage: Passage) -> tuple[Array, sp.csr_matrix]:
+        state, c = self.map.path(passage), passage.coefficients
+        d, v, a = np.split(state, 3, axis=-1)
+        self.check_range(d)
+        resistance = self._resistance(passage.rayleigh[1])
+
+        def forces(d: AnyArray) -> AnyArray:
+            rates = np.broadcast_to(state[:, -2 * v.shape[1] :], (*d.shape[:-1], 2 * v.shape[1]))
+            at = np.concatenate([d, rates], axis=-1)
+            return self.element_forces(at, c, passage.drag, resistance)
+
+        value, K = value_and_jacobian(forces, d)
+        linear = self._linear_in_motion(d, v, a, passage)
+        return self.map.vector(value - linear), self.map.matrix(K - self._linear_inertia(c))
 
     def rate_tangents(self, passage: Passage) -> Beyond:
         return self.tangents(passage)[0]

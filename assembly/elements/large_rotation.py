@@ -232,10 +232,18 @@ def section_rotation(inertia: SectionInertia, turns: Sequence[Any]) -> Any:
 
 
 def jacobian(gradient: Callable[[AnyArray], AnyArray], y: Array) -> Array:
-    """∂gradient/∂y (..., m, m) of an analytic function of y (..., m), by complex steps.
+    """∂gradient/∂y (..., m, m) of an analytic function of y (..., m)."""
+    return value_and_jacobian(gradient, y)[1]
+
+
+def value_and_jacobian(
+    gradient: Callable[[AnyArray], AnyArray], y: Array
+) -> tuple[Array, Array]:
+    """An analytic function of y (..., m) and its derivative (..., m, m), by complex steps.
 
     gradient takes all m shifted copies at once, in a leading axis.
     """
     m = y.shape[-1]
     steps = (1j * STEP * np.eye(m)).reshape(m, *(1,) * (y.ndim - 1), m)
-    return np.moveaxis(np.asarray(gradient(y + steps).imag) / STEP, 0, -1)
+    both = np.asarray(gradient(y + steps))
+    return both[0].real, np.moveaxis(both.imag / STEP, 0, -1)

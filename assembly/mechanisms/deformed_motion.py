@@ -257,6 +257,7 @@ class DeformedState:
             Over the independent degrees of freedom, (entries,); those that are zero are left out.
         """
         m, topology = self.motion, self.motion.topology
+        values, stack = self.bodies.parts(exact)[:, None], topology.moving
         J = len(topology.touched)
         joints = {part: np.zeros((1, J, J)) for part in (K, D, K_D, K_G)}
         curvature = m.joints.curvature(self.rows, self.multipliers)
@@ -266,7 +267,6 @@ class DeformedState:
             joints[K] += springs.stiffness
             joints[D] += springs.damping
             joints[K_D] += springs.transport
-        values, stack = self.bodies.parts(exact)[:, None], topology.moving
         for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces):
             slots = stack.places(np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers)))
             values[K_G, 0, slots] += 0.5 * (block + block.T).ravel()

@@ -26,29 +26,23 @@ from assembly.types import Array
 Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
 
 
-def newton(
-    motion: DeformedMotion, q: Array, guess: Array, slow: float = 0.5
-) -> tuple[DeformedState, int]:
-    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none.
-
-    slow: ratio of two steps from which the tangent is formed exactly.
-    """
-    rest = np.zeros_like(q)
+def newton(motion: DeformedMotion, q: Array, guess: Array) -> tuple[DeformedState, int]:
+    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none."""
+    rest, last = np.zeros_like(q), np.inf
     state = motion.closed(q, rest, rest, guess)
-    last, exact = np.inf, False
     for iteration in range(1, ITERATIONS + 1):
-        _, _, K = state.tangents(exact)
+        _, _, K = state.tangents(exact=False)
+        noise = ROUND_OFF * np.abs(state.force).max(initial=0.0)
+        if np.abs(state.residual).max(initial=0.0) <= noise:
+            return state, iteration - 1
         with Factorization(K, "general") as factor:
             step = -np.asarray(factor.solve(state.residual))
         size = float(np.linalg.norm(step))
         if not np.isfinite(size) or (iteration > 4 and size > 2.0 * last):
             raise ConvergenceError("Newton's method diverges")
         state = motion.closed(state.q + step, rest, rest, state.path[0])
-        converged = size <= STEP_TOLERANCE * float(np.linalg.norm(state.q))
-        noise = ROUND_OFF * np.abs(state.force).max(initial=0.0)
-        if converged or np.abs(state.residual).max(initial=0.0) <= noise:
+        if size <= STEP_TOLERANCE * float(np.linalg.norm(state.q)):
             return state, iteration
-        exact = exact or size > slow * last
         last = size
     raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
 

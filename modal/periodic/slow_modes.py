@@ -231,7 +231,11 @@ def _modes_of(
     found = slow.modes(k, tolerance)
     V, r = motion.shapes, len(motion.frequencies)
     eta = found.states[:, :r] / motion.frequencies[:, None]
-    missed = orbit_error(source, V, eta, found.rates, (t0, period), slow.whole)
+    known = np.isfinite(eta).all(axis=(0, 1))
+    missed = np.full(len(known), np.inf)
+    missed[known] = orbit_error(
+        source, V, eta[:, :, known], found.rates[known], (t0, period), slow.whole
+    )
     missed = missed * found.condition
     exponents = found.logs / period
     missed = coupled(missed[None], exponents[None], found.condition[None])[0]
