@@ -19,7 +19,7 @@ from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import PARTS, FrozenSystem
 from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
-from modal.eigen.tolerances import EPS
+from modal.eigen.tolerances import EPS, ROUND_OFF
 from modal.periodic.tolerances import INDEPENDENT
 from modal.transient.equations import SecondOrderModel, freezer
 from modal.types import Array, Complex
@@ -80,8 +80,10 @@ class GalerkinModel:
             x, rate, force = (self.V @ part[n] for part in (q, v, a))
             residual = system.M @ force + system.damping @ rate + system.stiffness @ x
             inertia, speed = ((y.conj() * (system.M @ y)).sum(axis=0).real for y in (x, rate))
-            # K + ω₁²M is positive definite where K is singular.
+            # K + ω₁²M is positive definite where K is singular, but for round-off of K.
             least = float((speed / np.maximum(inertia, np.finfo(float).tiny)).min())
+            stiffest = float((system.K.diagonal() / system.M.diagonal()).max())
+            least = max(least, ROUND_OFF * stiffest)
             shifted = sp.csr_matrix(0.5 * (system.K + system.K.T) + least * system.M)
             factor = Factorization(shifted, "spd")
             try:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial, reduce
 
 import numpy as np
 import scipy.linalg as la
@@ -27,7 +27,14 @@ from assembly.errors import InputError
 from modal.data.datasets import described_array
 from modal.data.variables import ARRAYS
 from modal.eigen.tolerances import HALF
-from modal.periodic.tolerances import FEWEST, GAIN, MOST_MATRICES, RESOLUTION, RESOLVED
+from modal.periodic.tolerances import (
+    FEWEST,
+    GAIN,
+    MOST_MATRICES,
+    MOST_STEPS,
+    RESOLUTION,
+    RESOLVED,
+)
 from modal.transient.tolerances import NEGLIGIBLE
 from modal.types import Array, Complex, Index
 
@@ -86,14 +93,17 @@ def propagated(
     vectors at the beginning. fastest: largest |λ| of the modes, rad/s.
     """
     least = max(FEWEST, min(MOST_MATRICES, fastest * period / RESOLUTION))
-    steps = 2 ** int(np.ceil(np.log2(least)))
+    parts = steps = 2 ** int(np.ceil(np.log2(least)))
     last = np.inf
     while True:
-        states, worst = run(maps(steps), start, exponents * period / steps, known)
+        several = zip(*[iter(maps(steps))] * (steps // parts), strict=True)
+        joined = (partial(reduce, lambda x, advance: advance(x), each) for each in several)
+        states, worst = run(joined, start, exponents * period / parts, known)
         # Beyond the accuracy of the vectors themselves smaller steps do not help.
-        if 2 * steps > MOST_MATRICES or worst <= HALF or worst > GAIN * last:
+        if 2 * steps > MOST_STEPS or worst <= HALF or worst > GAIN * last:
             return states
         last, steps = worst, 2 * steps
+        parts = min(steps, MOST_MATRICES)
 
 
 def run(maps: Iterable[Map], start: Complex, logs: Complex, known: Array) -> tuple[Complex, float]:

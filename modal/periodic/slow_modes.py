@@ -71,8 +71,8 @@ class _Slow:
         """Where the period begins, s."""
         return self.motion.start
 
-    def modes(self, k: int, tolerance: float, fastest: float = 2e4) -> _Modes:
-        """The k slowest of its Floquet modes, to `tolerance`. Raises ConvergenceError.
+    def modes(self, k: int, tolerance: float, fastest: float = 2e4) -> _Modes | None:
+        """The k slowest of its Floquet modes, to `tolerance`; None where MOST_STEPS are too few.
 
         fastest: rad a period of the fastest of modes that may decouple.
         """
@@ -90,7 +90,10 @@ class _Slow:
             chosen = _slowest(here, vectors, k)
         else:
             span = (self.start, self.period)
-            logs, error, vectors = _in_steps(H, frequencies, here, span, k, tolerance)
+            stepped = _in_steps(H, frequencies, here, span, k, tolerance)
+            if stepped is None:
+                return None
+            logs, error, vectors = stepped
             chosen, rates = np.flatnonzero(np.isfinite(error)), logs / self.period
         chosen = chosen[np.argsort(-logs.real[chosen], kind="stable")]
         condition = np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0)
@@ -133,10 +136,10 @@ def _in_steps(
     span: tuple[float, float],
     k: int,
     tolerance: float,
-) -> tuple[Complex, Array, Complex]:
+) -> tuple[Complex, Array, Complex] | None:
     """Log μ (N,), their errors (N,), infinite for all but the k slowest, and vectors (N, N)
     of η̈ = H(t) (ω η, η̇), from Gauss steps. Their number grows until log μ of the k slowest agrees
-    to `tolerance`. here (N, N): x' = A x at the start."""
+    to `tolerance`, relative where they decay fast. here (N, N): x' = A x at the start."""
     start, period = span
     values = np.linalg.eigvals(here)
     slow = values[np.argsort(np.abs(values), kind="stable")[: 2 * k]]
@@ -158,17 +161,13 @@ def _in_steps(
             apart = np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0))
             # Half the order where two multipliers meet: errors are roots there.
             gap = apart.min(axis=1) / ((each * count / last) ** (0.5 * GAUSS.order) - 1.0)
-            if gap.max() <= tolerance:
+            if (gap / np.maximum(1.0, np.abs(found.real))).max() <= tolerance:
                 error = np.full(len(values), np.inf)
                 error[chosen] = gap + modes.error[chosen]
                 return modes.logs, error, modes.vectors
         before, last = found, each * count
         steps = int(np.ceil(GROWTH * steps))
-    raise ConvergenceError(
-        f"Floquet: {last} steps a period do not give the multipliers to {tolerance:.1e}; "
-        "ask for fewer modes (k) or a larger tolerance",
-        partial=before,
-    )
+    return None
 
 
 def _phased(H: Interpolant, start: float, period: float, phases: Array) -> Array:
@@ -192,6 +191,7 @@ def slow_modes(
     converge.
     """
     best: FloquetModes | None = None
+    enough = False
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
     series = source.freeze_many(np.array([t0]))
     work = stepping_work(series.mass[0], series.stiffness[0], k)
@@ -208,7 +208,9 @@ def slow_modes(
         motion = replace(motion, parts=max(parts, motion.parts))
         for slow in _slow_parts(motion, source, period, k):
             found = _modes_of(slow, source, k, tolerance)
-            last, error = np.inf if best is None else best.error.max(), found.error.max()
+            if found is None:
+                break
+            last, error = np.inf if best is None else _largest(best.error), _largest(found.error)
             best = found if best is None or error < last else best
             enough = error <= allowed * np.abs(found.eigenvalues).max()
             # What more slow coordinates do not halve is the error of the space.
@@ -216,8 +218,17 @@ def slow_modes(
                 break
         if whole or enough or (isinstance(source, GalerkinModel) and tolerance >= TOLERANCE):
             break
-    assert best is not None
+    if best is None:
+        raise ConvergenceError(
+            f"Floquet: {MOST_STEPS} steps a period do not give the multipliers to {tolerance:.1e}; "
+            "ask for fewer modes (k) or a larger tolerance"
+        )
     return best
+
+
+def _largest(error: Array) -> float:
+    """The largest error of modes that are known."""
+    return float(error.max(where=np.isfinite(error), initial=0.0)) or np.inf
 
 
 def _modes_of(
@@ -225,21 +236,20 @@ def _modes_of(
     source: ReducedMotion | GalerkinModel,
     k: int,
     tolerance: float,
-) -> FloquetModes:
-    """The k slowest modes and their errors. Raises ConvergenceError."""
+) -> FloquetModes | None:
+    """The k slowest modes and their errors; None where MOST_STEPS are too few."""
     motion, period, t0 = slow.motion, slow.period, slow.start
     found = slow.modes(k, tolerance)
+    if found is None:
+        return None
     V, r = motion.shapes, len(motion.frequencies)
     eta = found.states[:, :r] / motion.frequencies[:, None]
     known = np.isfinite(eta).all(axis=(0, 1))
-    missed = np.full(len(known), np.inf)
-    missed[known] = orbit_error(
-        source, V, eta[:, :, known], found.rates[known], (t0, period), slow.whole
-    )
-    missed = missed * found.condition
-    exponents = found.logs / period
-    missed = coupled(missed[None], exponents[None], found.condition[None])[0]
-    error = np.where(np.isfinite(missed), found.error + missed * period, np.inf)
+    rates, condition, exponents = found.rates[known], found.condition[known], found.logs / period
+    missed = orbit_error(source, V, eta[:, :, known], rates, (t0, period), slow.whole)
+    missed = coupled((missed * condition)[None], exponents[known][None], condition[None])[0]
+    error = np.full(len(known), np.inf)
+    error[known] = np.where(np.isfinite(missed), found.error[known] + missed * period, np.inf)
     vectors = motion.lifted(found.start)
     size = np.linalg.norm(vectors, axis=0)
     modes = of_logs(found.logs, vectors, error, period, t0, "reduced")

@@ -50,7 +50,7 @@ MOST_FROZEN = MOST_SAMPLES
 # Instants of a period at which a matrix function is evaluated at most.
 MOST_INSTANTS = 1024
 # Steps of a period at most.
-MOST_STEPS = 1 << 16
+MOST_STEPS = 1 << 17
 # Matrices of parts of a period that are kept at most.
 MOST_MATRICES = 8192
 # Numbers of steps that are tried, one after the other, without the gain that is wanted.

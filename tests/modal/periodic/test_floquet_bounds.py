@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ import scipy.linalg as la
 
 import assembly
 from assembly.system.frozen import FrozenSystem
-from modal.periodic import magnus
+from modal.periodic import magnus, slow_modes
 from modal.periodic.floquet import floquet
 from modal.periodic.floquet_modes import FloquetModes
-from modal.periodic.galerkin import modal_basis
+from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.periodic.hill import hill_chart
 from studies.slider_crank.machine import model as slider_crank
 
@@ -194,3 +195,49 @@ def test_a_mode_below_round_off_is_not_the_critical_one_of_a_chart(
     assert found.verdict == "stable"
     chart = hill_chart(family, period=1.0, omega=[1.0, 2.0], slow=[0.05], progress=False)
     np.testing.assert_allclose(chart["growth_rate"].values[:, 0], [-0.05, -0.1], rtol=1e-6)
+
+
+class Constant:
+    """A system that is frozen at every instant, and does not change."""
+
+    def __init__(self, system: FrozenSystem) -> None:
+        self.system = system
+
+    def freeze(self, t: float) -> FrozenSystem:
+        return self.system
+
+
+def test_a_fast_mode_that_decays_fast_is_known_to_a_share_of_its_decay() -> None:
+    """15,000 rad and e⁻³⁰⁰ a period: steps that give log μ to 1e-5 of it are enough."""
+    omega, zeta, period = np.array([1.0, 5e3]), np.array([0.05, 0.02]), 3.0
+    model = Constant(FrozenSystem(M=np.eye(2), D=np.diag(2.0 * zeta * omega), K=np.diag(omega**2)))
+    found = floquet(model, period, method="reduced", basis=np.eye(2), k=2)
+    due = -zeta * omega
+    for exponent, error in zip(found.exponents.real, found.error, strict=True):
+        gap = np.abs(due - exponent).min()
+        assert gap <= error + 1e-9 and error <= 2e-5 * abs(exponent) + 1e-8
+
+
+def test_a_mode_whose_orbit_is_not_known_has_no_error_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lost(*arguments: Any) -> Any:
+        states = propagated(*arguments)
+        states[:, :, 2:] = np.nan
+        return states
+
+    propagated = slow_modes.propagated
+    monkeypatch.setattr(slow_modes, "propagated", lost)
+    stiffness = np.diag([1.0, 7.0])
+    model = Constant(FrozenSystem(M=np.eye(2), D=np.diag([0.01, 0.1]), K=stiffness))
+    found = floquet(model, 2.0, method="reduced", basis=np.eye(2), k=2)
+    assert np.all(found.error[:2] < 1e-4) and np.all(np.isinf(found.error[2:]))
+
+
+def test_residuals_of_a_free_body_are_measured() -> None:
+    """K is singular, and a rigid motion at rest has no frequency that would make it definite."""
+    free = FrozenSystem(M=np.eye(2), K=1e9 * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    model = GalerkinModel(free, np.eye(2))
+    rest = np.ones((1, 2, 1)) + 0j
+    missed, _ = model.missing(np.zeros(1), rest, 0.0 * rest, 0.0 * rest)
+    assert np.all(missed < 1e-6)
