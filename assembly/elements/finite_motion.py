@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from assembly.elements.beam_shapes import symmetric
 from assembly.elements.element_map import ElementMap
 from assembly.elements.family import Beyond, ElementFamily, Passage
-from assembly.elements.large_rotation import jacobian, value_and_jacobian
+from assembly.elements.large_rotation import value_and_jacobian
 from assembly.types import AnyArray, Array
 
 
@@ -75,6 +76,12 @@ class FiniteMotion(ElementFamily):
 
     # What is beyond that.
 
+    def _derivative(self, forces: Callable[[AnyArray], AnyArray], y: Array) -> tuple[Array, Array]:
+        """Forces (E, n) and their derivative by y (E, m n), where the elements have DOFs."""
+        n = self._forms.shape[-1]
+        columns = np.add.outer(np.arange(0, y.shape[-1], n), self.map.there).ravel()
+        return value_and_jacobian(forces, y, columns)
+
     def internal_force(self, u: Array, coefficients: Array) -> Array:
         d = self.map.gather(u)
         self.check_range(d)
@@ -104,9 +111,8 @@ class FiniteMotion(ElementFamily):
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         d = self.map.gather(u)
-        return self._tangent(
-            jacobian(lambda d: self.element_forces(d, coefficients), d), coefficients
-        )
+        _, K = self._derivative(lambda d: self.element_forces(d, coefficients), d)
+        return self._tangent(K, coefficients)
 
     def _tangent(self, K: Array, coefficients: Array) -> sp.csr_matrix:
         K = K - self._linear_inertia(coefficients)
@@ -123,7 +129,7 @@ class FiniteMotion(ElementFamily):
             at = np.concatenate([d, rates], axis=-1)
             return self.element_forces(at, c, passage.drag, resistance)
 
-        value, K = value_and_jacobian(forces, d)
+        value, K = self._derivative(forces, d)
         linear = self._linear_in_motion(d, v, a, passage)
         return self.map.vector(value - linear), self.map.matrix(K - self._linear_inertia(c))
 
@@ -136,13 +142,13 @@ class FiniteMotion(ElementFamily):
         M, C = self._linear_rates(passage.omega)
         resistance = self._resistance(passage.rayleigh[1])
         undamped = replace(passage, rayleigh=(0.0, 0.0)).drag
-        whole = jacobian(lambda at: self.element_forces(at, c, undamped), state)
+        _, whole = self._derivative(lambda at: self.element_forces(at, c, undamped), state)
         by_d, by_v, by_a = np.split(whole, 3, axis=-1)
         D, K, static = np.zeros_like(M), np.zeros_like(M), by_d
         if passage.rests:
             by_v = 0.5 * (by_v - by_v.transpose(0, 2, 1))
         else:
-            static = jacobian(lambda d: self.element_forces(d, c), state[:, :n])
+            _, static = self._derivative(lambda d: self.element_forces(d, c), state[:, :n])
             K = by_d - static
         if resistance is not None or np.any(passage.rayleigh[0]):
             mass_damping = replace(passage, omega=0.0 * passage.omega).drag
@@ -153,7 +159,7 @@ class FiniteMotion(ElementFamily):
                 inertia = self.element_forces(at, c, 0.0 * mass_damping, static=False)
                 return np.asarray(drag - inertia)
 
-            by_both = jacobian(damping, state[:, : 2 * n])
+            _, by_both = self._derivative(damping, state[:, : 2 * n])
             D, K = symmetric(by_both[..., n:]), K + by_both[..., :n]
         matrices = (symmetric(by_a) - M, by_v - C, D - self._damping, K)
         beyond = Beyond(*(self.map.matrix(matrix) for matrix in matrices))

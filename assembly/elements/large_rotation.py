@@ -16,7 +16,7 @@ from scipy.special import zeta
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor, cross, value_of
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS
-from assembly.types import AnyArray, Array
+from assembly.types import AnyArray, Array, Index
 
 _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π
 _SERIES = np.array(
@@ -237,13 +237,17 @@ def jacobian(gradient: Callable[[AnyArray], AnyArray], y: Array) -> Array:
 
 
 def value_and_jacobian(
-    gradient: Callable[[AnyArray], AnyArray], y: Array
+    gradient: Callable[[AnyArray], AnyArray], y: Array, columns: Index | None = None
 ) -> tuple[Array, Array]:
-    """An analytic function of y (..., m) and its derivative (..., m, m), by complex steps.
+    """An analytic function of y (..., m) and its derivative (..., n, m), by complex steps.
 
-    gradient takes all m shifted copies at once, in a leading axis.
+    gradient takes all shifted copies at once, in a leading axis. columns: of the derivative, that
+    are wanted; the others are zero.
     """
     m = y.shape[-1]
-    steps = (1j * STEP * np.eye(m)).reshape(m, *(1,) * (y.ndim - 1), m)
+    columns = np.arange(m) if columns is None else columns
+    steps = (1j * STEP * np.eye(m)[columns]).reshape(-1, *(1,) * (y.ndim - 1), m)
     both = np.asarray(gradient(y + steps))
-    return both[0].real, np.moveaxis(both.imag / STEP, 0, -1)
+    derivative = np.zeros((*both.shape[1:], m))
+    derivative[..., columns] = np.moveaxis(both.imag, 0, -1) / STEP
+    return both[0].real, derivative

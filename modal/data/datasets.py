@@ -114,10 +114,8 @@ def versions() -> dict[str, str]:
     """Versions of Python, of this package and of those it computes with."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "not installed"
+        here = (package.version for package in metadata.distributions(name=name))
+        found[name] = next(here, "not installed")
     return found
 
 

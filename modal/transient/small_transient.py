@@ -215,16 +215,14 @@ def _shapes(
     forces, weighted by the amplitude of equal energies. None where a stiffness is singular."""
     times = span[0] + (span[1] - span[0]) * np.arange(INSTANTS) / INSTANTS
     matrices = motion.matrices(times)
-    try:
-        root = la.cholesky(matrices[0][0])
-        columns = []
-        for M, C, K in zip(*matrices, strict=True):
-            S = 0.5 * (K + K.T)
-            squares, X = la.eigh(S, M, subset_by_index=[0, count - 1])
-            omega = np.sqrt(np.maximum(np.abs(squares), ROUND_OFF * abs(squares[-1])))
-            columns += [X / omega, la.solve(S, C @ X, assume_a="sym")]
-    except la.LinAlgError:
-        return None
+    root = la.cholesky(matrices[0][0])
+    columns = []
+    for M, C, K in zip(*matrices, strict=True):
+        S = 0.5 * (K + K.T)
+        squares, X = la.eigh(S, M, subset_by_index=[0, count - 1])
+        if np.abs(squares).min() <= ROUND_OFF * (S.diagonal() / M.diagonal()).max():
+            return None
+        columns += [X / np.sqrt(np.abs(squares)), la.solve(S, C @ X, assume_a="sym")]
     first, _ = la.qr(root @ np.stack(initial, axis=1), mode="economic")
     X = root @ np.hstack(columns)
     X -= first @ (first.T @ X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 import assembly
-from assembly.bodies.in_motion import BodiesMotion, MovingBodies
+from assembly.bodies.in_motion import (
+    K_D,
+    K_EPSILON,
+    K_G,
+    K_OMEGA2,
+    K_TRANSPORT,
+    BodiesMotion,
+    K,
+    MovingBodies,
+)
 from assembly.errors import ConvergenceError
 from assembly.mechanisms import trim
 
@@ -64,6 +74,28 @@ def test_all_bodies_in_one_pass_are_the_bodies_one_by_one() -> None:
             dense = body.stack.matrix(expected).toarray()
             size = np.abs(body.parts()).max()
             assert_allclose(block, dense, rtol=0, atol=1e-13 * size)
+
+
+@pytest.mark.parametrize("planar", [False, True])
+def test_newtons_tangent_comes_with_the_force(planar: bool) -> None:
+    """Its derivative by u is that of the force of bodies in motion, which it does not change."""
+    parts = bodies()
+    if planar:
+        flat = assembly.beam(0.3, SECTION, assembly.steel, 2, planar=True)
+        parts = [flat, flat.with_damping(a=0.4, b=1e-4)]
+    whole = motion(parts)
+    shift = np.random.default_rng(5).normal(size=whole.stack.size)
+
+    def moved(x: float) -> np.ndarray:
+        return replace(whole, path=whole.path + x * np.stack([shift, 0 * shift, 0 * shift])).force
+
+    h = 1e-5
+    expected = (8.0 * (moved(h) - moved(-h)) - moved(2 * h) + moved(-2 * h)) / (12.0 * h)
+    linearized = replace(whole)
+    values = linearized.parts(exact=False)
+    by_u = whole.stack.matrix(values[[K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT]].sum(axis=0))
+    assert_allclose(by_u @ shift, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+    assert_allclose(linearized.force, whole.force, rtol=0, atol=1e-13 * np.abs(whole.force).max())
 
 
 def test_elements_of_one_kind_are_one_family() -> None:
