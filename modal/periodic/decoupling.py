@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
@@ -38,6 +37,7 @@ from modal.periodic.tolerances import (
     RESOLVED,
     WORST_CONDITION,
 )
+from modal.reduction.interpolation import fourier_interpolant
 from modal.types import Array, Complex, Index
 
 LARGEST_GROUP = 40
@@ -176,6 +176,7 @@ class _Decoupling:
         The difference is zero at the instants, so it turns with half their number of waves a
         period. Where that is faster than all differences of modes of a group, its mean counts to
         first order, and to second order its square over the phase of its waves in a period.
+        Where it is not, all of it counts to first order.
         """
         count = len(self.X)
         self.between = self.model.many(self.start + self.period * (np.arange(count) + 0.5) / count)
@@ -186,7 +187,10 @@ class _Decoupling:
         values = self._diagonal()[0].imag
         widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
         largest = float(np.abs(difference).max())
-        self.resolved = largest <= RESOLVED and bool(widest < self.rate * count / 2)
+        self.resolved = largest <= RESOLVED
+        if widest >= self.rate * count / 2:
+            self.unresolved = np.linalg.norm(difference, axis=1).mean(axis=0)
+            self.resolved = float(self.unresolved.max()) <= self.accuracy
         self.hopeless = largest > 1.0
 
     def refine(self) -> None:
@@ -340,22 +344,13 @@ def _least_distances(values: Complex) -> Array:
 
 
 class _Waves:
-    """A periodic matrix function (n, n) through its values at equally spaced instants from 0.
+    """A periodic matrix function (n, n), the trigonometric polynomial through its values at equally
+    spaced instants from 0."""
 
-    A spline of a degree through the trigonometric polynomial at `finer` times the instants, at
-    least eight a wave: of degree 9 it is off by 2·8⁻¹⁰ of the fastest wave (M. Unser, IEEE Signal
-    Process. Mag. 16, 1999).
-    """
-
-    def __init__(self, values: Complex, period: float, finer: int = 4, degree: int = 9) -> None:
-        fine = _finer(values, finer)
-        closed = np.concatenate([fine, fine[:1]]).reshape(len(fine) + 1, -1)
-        times = np.linspace(0.0, period, len(closed))
-        self._spline = make_interp_spline(times, closed.view(float), degree, bc_type="periodic")
-        self._period, self.root = period, np.eye(values.shape[1])
+    def __init__(self, values: Complex, period: float) -> None:
+        self._parts = fourier_interpolant(values.view(float), 0.0, period, EPS)
+        self.root = np.eye(values.shape[1])
 
     def many(self, times: Array) -> Complex:
         """At times (m,): (m, n, n)."""
-        n = len(self.root)
-        values = np.ascontiguousarray(self._spline(np.mod(times, self._period)))
-        return values.view(complex).reshape(-1, n, n)
+        return self._parts.many(times).view(complex)
