@@ -182,18 +182,23 @@ class BodiesMotion:
             passage = Passage(u, v, a, self.twist[body, 3:], self.loading[body], tuple(rayleigh))
             yield family, where, passage
 
-    @cached_property
-    def _linearized(self) -> tuple[Array, Array]:
+    def _elements(self, rates: bool) -> tuple[Array, list[Array]]:
         """Forces (n,) of the elements beyond the linear ones, and the values (entries,) of their
-        derivatives by u."""
+        derivatives by u, and with `rates` by v and a."""
         stack = self.stack
-        total, tangent = np.zeros(stack.size), np.zeros(len(stack.rows))
+        total = np.zeros(stack.size)
+        tangents = [np.zeros(len(stack.rows)) for _ in range(3 if rates else 1)]
         for family, where, passage in self._passages():
-            force, K = family.linearized(passage)
+            force, changes = family.linearized(passage, rates)
             total[where] += force
-            slots, data = stack.spread(sp.csr_matrix(K), where.start or 0)
-            tangent[slots] += data
-        return total, tangent
+            for tangent, A in zip(tangents, changes, strict=True):
+                slots, data = stack.spread(sp.csr_matrix(A), where.start or 0)
+                tangent[slots] += data
+        return total, tangents
+
+    @cached_property
+    def _linearized(self) -> tuple[Array, list[Array]]:
+        return self._elements(False)
 
     @cached_property
     def force(self) -> Array:
@@ -209,18 +214,24 @@ class BodiesMotion:
             total[where] += family.force(passage)
         return np.asarray(total)
 
-    def parts(self, exact: bool = True) -> Array:
+    def tangents(self, exact: bool) -> Array:
+        """Values (parts, entries): all derivatives of F by a in M, by v in C and D, and by u in the
+        others; not exact: those by a and v of the undeformed bodies, in a fraction of the time."""
+        values = self.fixed.copy()
+        by_u, *others = self._elements(True)[1] if exact else self._linearized[1]
+        values[K_G] = by_u - values[K]
+        for part, change in zip((C, M), others, strict=False):
+            values[part] += change
+        return values
+
+    def parts(self) -> Array:
         """Values (parts, entries): the derivatives of F by a (M), v (C, D) and u (all others).
 
         K is that of the undeformed bodies and K_G what the tangent adds to it; its skew part, of
         inertia loads that turn with their sections, is in K_epsilon. K_transport: of forces that v
-        and a cause. exact: without it M, C, D of the undeformed bodies, in a fraction of the time;
-        K_G then has all that is by u.
+        and a cause.
         """
         stack, values = self.stack, self.fixed.copy()
-        if not exact:
-            values[K_G] = self._linearized[1] - values[K]
-            return values
         tangent = np.zeros(values.shape[1])
         for family, where, passage in self._passages():
             first = where.start or 0

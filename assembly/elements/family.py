@@ -212,10 +212,10 @@ class ElementFamily:
         static = self.internal_force(passage.u, passage.coefficients)
         return np.asarray(static + self.rate_force(passage))
 
-    def linearized(self, passage: Passage) -> tuple[Array, Any]:
-        """`force` and its derivative by u."""
-        K = self.rate_tangents(passage).K + self.tangent_stiffness(passage.u, passage.coefficients)
-        return self.force(passage), K
+    def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
+        """`force` and its derivatives by u, and with `rates` by v and a."""
+        (M, C, D, K), own = self.tangents(passage)
+        return self.force(passage), [K + own, C + D, M][: 3 if rates else 1]
 
     def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
         """`rate_tangents` and `tangent_stiffness`."""

@@ -118,20 +118,26 @@ class FiniteMotion(ElementFamily):
         K = K - self._linear_inertia(coefficients)
         return self.map.matrix(K if np.any(coefficients[..., 6:9]) else symmetric(K))
 
-    def linearized(self, passage: Passage) -> tuple[Array, sp.csr_matrix]:
+    def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
         state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
+        M, C = self._linear_rates(passage.omega)
         resistance = self._resistance(passage.rayleigh[1])
+        moving = state if rates else d
 
-        def forces(d: AnyArray) -> AnyArray:
-            rates = np.broadcast_to(state[:, -2 * v.shape[1] :], (*d.shape[:-1], 2 * v.shape[1]))
-            at = np.concatenate([d, rates], axis=-1)
+        def forces(at: AnyArray) -> AnyArray:
+            still = state[:, at.shape[-1] :]
+            still = np.broadcast_to(still, (*at.shape[:-1], still.shape[-1]))
+            at = np.concatenate([at, still], axis=-1)
             return self.element_forces(at, c, passage.drag, resistance)
 
-        value, K = self._derivative(forces, d)
-        linear = self._linear_in_motion(d, v, a, passage)
-        return self.map.vector(value - linear), self.map.matrix(K - self._linear_inertia(c))
+        value, by = self._derivative(forces, moving)
+        value = value - self._linear_in_motion(d, v, a, passage)
+        linear = self._linear_inertia(c), C + self._damping, M
+        blocks = np.split(by, by.shape[-1] // d.shape[-1], axis=-1)
+        changes = [self.map.matrix(A - B) for A, B in zip(blocks, linear, strict=False)]
+        return self.map.vector(value), changes
 
     def rate_tangents(self, passage: Passage) -> Beyond:
         return self.tangents(passage)[0]

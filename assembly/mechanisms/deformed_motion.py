@@ -243,21 +243,20 @@ class DeformedState:
         whole[self.motion.masters] = force
         return self.bodies.power(whole)
 
-    def parts(self, exact: bool = True) -> dict[str, Array]:
+    def parts(self) -> dict[str, Array]:
         """The named matrices of the frozen system, as values on `sparsity`.
-
-        Parameters
-        ----------
-        exact : bool
-            Whether M, C and D are those of the displaced bodies.
 
         Returns
         -------
         dict of str to ndarray
             Over the independent degrees of freedom, (entries,); those that are zero are left out.
         """
+        return self._with_joints(self.bodies.parts())
+
+    def _with_joints(self, bodies: Array) -> dict[str, Array]:
+        """The named matrices, from the values (parts, entries) of those of the bodies."""
         m, topology = self.motion, self.motion.topology
-        values, stack = self.bodies.parts(exact)[:, None], topology.moving
+        values, stack = bodies[:, None], topology.moving
         J = len(topology.touched)
         joints = {part: np.zeros((1, J, J)) for part in (K, D, K_D, K_G)}
         curvature = m.joints.curvature(self.rows, self.multipliers)
@@ -310,7 +309,7 @@ class DeformedState:
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        parts, sparsity = self.parts(exact), self.sparsity
+        parts, sparsity = self._with_joints(self.bodies.tangents(exact)), self.sparsity
         zero = np.zeros(len(sparsity.indices))
         M, damping, stiffness = (
             sparsity.tocsr(sum((parts[name] for name in names if name in parts), zero))

@@ -138,7 +138,7 @@ class DeformedBody:
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        parts = dict(zip(PARTS, self.motion.parts(exact), strict=True))
+        parts = dict(zip(PARTS, self.motion.tangents(exact), strict=True))
         by_v, by_q = (
             sum(parts[name] for name in names) for names in (DAMPING_PARTS, STIFFNESS_PARTS)
         )

@@ -18,7 +18,10 @@ from assembly.bodies.in_motion import (
     K_OMEGA2,
     K_TRANSPORT,
     BodiesMotion,
+    C,
+    D,
     K,
+    M,
     MovingBodies,
 )
 from assembly.errors import ConvergenceError
@@ -77,24 +80,28 @@ def test_all_bodies_in_one_pass_are_the_bodies_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("planar", [False, True])
-def test_newtons_tangent_comes_with_the_force(planar: bool) -> None:
-    """Its derivative by u is that of the force of bodies in motion, which it does not change."""
+def test_newtons_tangents_come_with_the_force(planar: bool) -> None:
+    """They are derivatives of the force of bodies in motion, and evaluating them does not change
+    it."""
     parts = bodies()
     if planar:
         flat = assembly.beam(0.3, SECTION, assembly.steel, 2, planar=True)
         parts = [flat, flat.with_damping(a=0.4, b=1e-4)]
-    whole = motion(parts)
+    whole, linearized = motion(parts), motion(parts)
     shift = np.random.default_rng(5).normal(size=whole.stack.size)
+    rough, exact = linearized.tangents(exact=False), linearized.tangents(exact=True)
+    by_u = [K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT]
+    for row, names, h in ((0, by_u, 1e-5), (1, [C, D], 1.0), (2, [M], 1e3)):
 
-    def moved(x: float) -> np.ndarray:
-        return replace(whole, path=whole.path + x * np.stack([shift, 0 * shift, 0 * shift])).force
+        def moved(x: float, row: int = row) -> np.ndarray:
+            path = whole.path.copy()
+            path[row] += x * shift
+            return replace(whole, path=path).force
 
-    h = 1e-5
-    expected = (8.0 * (moved(h) - moved(-h)) - moved(2 * h) + moved(-2 * h)) / (12.0 * h)
-    linearized = replace(whole)
-    values = linearized.parts(exact=False)
-    by_u = whole.stack.matrix(values[[K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT]].sum(axis=0))
-    assert_allclose(by_u @ shift, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+        expected = (8.0 * (moved(h) - moved(-h)) - moved(2 * h) + moved(-2 * h)) / (12.0 * h)
+        for values in (rough, exact) if row == 0 else (exact,):
+            found = whole.stack.matrix(values[names].sum(axis=0)) @ shift
+            assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
     assert_allclose(linearized.force, whole.force, rtol=0, atol=1e-13 * np.abs(whole.force).max())
 
 
