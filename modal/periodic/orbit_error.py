@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.types import Inexact
+from modal.eigen.tolerances import ROUND_OFF
 from modal.periodic.galerkin import GalerkinModel
 from modal.periodic.tolerances import SAFETY
 from modal.reduction.motion import ReducedMotion
@@ -56,11 +57,13 @@ def residual_error(
     a: NDArray[Any],
     *,
     exact: bool = False,
+    share: float = 0.3,
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
 
     q, v, a (P, r, m): displacement, velocity and acceleration in the coordinates of `source`.
-    exact: as of `orbit_error`.
+    exact: as of `orbit_error`. share: of ω, K + (share ω)² M for K − ω²M: with SAFETY it covers
+    shapes whose frequencies are not within a fifth of ω.
     """
     series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
@@ -69,8 +72,11 @@ def residual_error(
     omega = np.sqrt(speed / np.maximum(inertia, np.finfo(float).tiny))
     inside = np.abs((q.conj() * force).sum(axis=1)).mean(axis=0)
     # The other shapes of the basis respond to what the space leaves, then those that it misses.
-    static = 0.5 * (K + K.swapaxes(1, 2)) + float(np.nanmin(omega)) ** 2 * M
-    response = np.linalg.solve(static, force)
+    # Slow shapes and rigid motions respond as at a share of the frequency of the mode.
+    stiffest = (K.diagonal(axis1=1, axis2=2) / M.diagonal(axis1=1, axis2=2)).max()
+    shifts, S = np.maximum((share * omega) ** 2, ROUND_OFF * stiffest), 0.5 * (K + K.swapaxes(1, 2))
+    alone = zip(shifts, np.split(force, len(shifts), axis=2), strict=True)
+    response = np.concatenate([np.linalg.solve(S + s * M, f) for s, f in alone], axis=2)
     between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
     # The adjoint mode is p less the response to twice the forces that are not self-adjoint.
     aside = C @ v + C.swapaxes(1, 2) @ v + K @ q - K.swapaxes(1, 2) @ q
@@ -81,7 +87,8 @@ def residual_error(
     inside = 0.0 * inside if exact else inside
     # For K_ref instead of K − ω²M, for the residual of the mode instead of that of the adjoint one,
     # and for instants instead of a mean.
-    missing = (inside + SAFETY * (between + outside)) / (2.0 * omega * inertia)
+    pairing = np.maximum(2.0 * omega * inertia, np.finfo(float).tiny)
+    missing = (inside + SAFETY * (between + outside)) / pairing
     return np.asarray(missing + source.round_off(omega))
 
 

@@ -83,3 +83,25 @@ def test_the_adjoint_mode_counts(joint: str) -> None:
     if joint != "gyroscope":
         assert 1e-6 < true
         assert stated <= 6.0 * true
+
+
+def test_a_rigid_motion_at_rest_does_not_spoil_the_errors_of_others() -> None:
+    """Three free masses in a row, one with a damper outside: K is singular, and the slowest mode has
+    no frequency that would make it definite."""
+    K = 100.0 * np.array([[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
+    C = np.diag([0.3, 0.0, 0.0])
+    row = SimpleNamespace(mass=np.eye(3)[None], damping=C[None], stiffness=K[None])
+    zeros = np.zeros((1, 2))
+    model: Any = SimpleNamespace(
+        freeze_many=lambda times: row,
+        missing=lambda *states: (zeros, zeros),
+        round_off=lambda sizes: 0.0 * sizes,
+    )
+    values, vectors = la.eig(np.block([[np.zeros((3, 3)), np.eye(3)], [-K, -C]]))
+    slow = int(np.argmin(np.abs(values - 10j)))
+    p = vectors[:3, slow] / vectors[0, slow] + 1e-4 * np.array([1.0, -2.0 + 1.0j, 1.0])
+    roots = np.roots([p.conj() @ p, p.conj() @ C @ p, p.conj() @ K @ p])
+    found = roots[np.argmin(np.abs(roots - values[slow]))]
+    q, v, a = (np.stack([np.ones(3) * (n == 0), found**n * p], axis=1)[None] for n in range(3))
+    stated = residual_error(model, np.zeros(1), q, v, a)[1]
+    assert 1e-7 < abs(found - values[slow]) <= stated <= 20.0 * abs(found - values[slow])
