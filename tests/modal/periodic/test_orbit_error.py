@@ -86,8 +86,8 @@ def test_the_adjoint_mode_counts(joint: str) -> None:
 
 
 def test_a_rigid_motion_at_rest_does_not_spoil_the_errors_of_others() -> None:
-    """Three free masses in a row, one with a damper outside: K is singular, and the slowest mode has
-    no frequency that would make it definite."""
+    """Three free masses in a row, one with a damper outside: K is singular, and the slowest mode
+    has no frequency that would make it definite."""
     K = 100.0 * np.array([[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
     C = np.diag([0.3, 0.0, 0.0])
     row = SimpleNamespace(mass=np.eye(3)[None], damping=C[None], stiffness=K[None])
