@@ -99,8 +99,10 @@ def propagated(
         several = zip(*[iter(maps(steps))] * (steps // parts), strict=True)
         joined = (partial(reduce, lambda x, advance: advance(x), each) for each in several)
         states, worst = run(joined, start, exponents * period / parts, known)
-        # Beyond the accuracy of the vectors themselves smaller steps do not help.
-        if 2 * steps > MOST_STEPS or worst <= HALF or worst > GAIN * last:
+        # Beyond the accuracy of the vectors themselves smaller steps do not help; more steps than
+        # are kept have only to close.
+        enough = HALF if 2 * steps <= MOST_MATRICES else RESOLVED
+        if 2 * steps > MOST_STEPS or worst <= enough or worst > GAIN * last:
             return states
         last, steps = worst, 2 * steps
         parts = min(steps, MOST_MATRICES)
