@@ -182,6 +182,22 @@ MUTANTS = [
         (ORBITS,),
     ),
     Mutant(
+        "orbits: K alone, singular for free bodies", "modal/periodic/orbit_error.py",
+        "(share * omega) ** 2, ROUND_OFF * stiffest", "0.0 * omega, 0.0", (ORBITS,),
+    ),
+    Mutant(
+        "orbits: errors of modes whose orbit is not known", "modal/periodic/slow_modes.py",
+        "error = np.full(len(known), np.inf)", "error = found.error.copy()",
+        ("tests/modal/periodic/test_floquet_bounds.py"
+         "::test_a_mode_whose_orbit_is_not_known_has_no_error_bound",),
+    ),
+    Mutant(
+        "decoupling: polynomials that do not hold between the instants",
+        "modal/periodic/decoupling.py",
+        "self.resolved = float(self.unresolved.max()) <= self.accuracy", "self.resolved = True",
+        ("tests/modal/periodic/test_stiff_floquet.py::test_a_slider_crank_with_a_long_crank",),
+    ),
+    Mutant(
         "panels: no error of polynomials", "modal/transient/decoupled.py",
         "rest = float(last.reshape(2, -1).max(axis=1).sum()) / size", "rest = 0.0", (LONG_PANEL,),
     ),

@@ -213,9 +213,12 @@ class ElementFamily:
         return np.asarray(static + self.rate_force(passage))
 
     def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
-        """`force` and its derivatives by u, and with `rates` by v and a."""
+        """`force` and its derivatives by u, v and a; without `rates` that by u alone, for Newton's
+        method: forces of rates may be left out of it."""
+        if not rates:
+            return self.force(passage), [self.tangent_stiffness(passage.u, passage.coefficients)]
         (M, C, D, K), own = self.tangents(passage)
-        return self.force(passage), [K + own, C + D, M][: 3 if rates else 1]
+        return self.force(passage), [K + own, C + D, M]
 
     def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
         """`rate_tangents` and `tangent_stiffness`."""

@@ -12,7 +12,6 @@ from studies.slider_crank.machine import model
 from tests.support.full_growth import full_growth
 
 
-@pytest.mark.slow
 def test_a_slider_crank_with_a_long_crank() -> None:
     """Against Gauss steps of order 6 of all degrees of freedom."""
     mechanism = model(
@@ -49,4 +48,4 @@ def test_a_beam_that_swings_faster_than_it_vibrates() -> None:
     found = modal.floquet(beam, period)
     due = full_growth(beam, period, 100)  # type: ignore[arg-type]
     assert abs(found.growth_rate.max() - due) <= found.error[0] + 1e-5
-    assert found.error.max() < 1e-2 and found.is_stable
+    assert found.error.max() < 1e-3 and found.is_stable
