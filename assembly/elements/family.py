@@ -213,8 +213,10 @@ class ElementFamily:
         return np.asarray(static + self.rate_force(passage))
 
     def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
-        """`force` and its derivatives by u, v and a; without `rates` that by u alone, for Newton's
-        method: forces of rates may be left out of it."""
+        """`force` and its derivatives by u, v and a.
+
+        Without `rates` that by u alone, for Newton's method: forces of rates may be left out of it.
+        """
         if not rates:
             return self.force(passage), [self.tangent_stiffness(passage.u, passage.coefficients)]
         (M, C, D, K), own = self.tangents(passage)
