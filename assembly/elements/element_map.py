@@ -14,8 +14,8 @@ class ElementMap:
     """Adds element matrices (E, d, d) and vectors (E, d, ...) into those of a body's DOFs.
 
     connectivity (E, a): nodes. components: those of each node that the element acts on, d = a times
-    their number; what the body does not have is left out. there: numbers, of d, that some element
-    has.
+    their number; what the body does not have is left out. columns: numbers, of d, of those that
+    some element has.
     """
 
     def __init__(self, dofs: DofMap, connectivity: Index, components: tuple[int, ...]) -> None:
@@ -33,7 +33,7 @@ class ElementMap:
         self._indices = keys % size
         self._indptr = np.searchsorted(keys, np.arange(size + 1) * size)
         self._present = index >= 0
-        self.there = np.flatnonzero(self._present.any(axis=0))
+        self.columns = np.flatnonzero(self._present.any(axis=0))
 
     def matrix(self, elements: Array) -> sp.csr_matrix:
         """Σ of the element matrices, (size, size); exact zeros are not stored."""

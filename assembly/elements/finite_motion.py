@@ -79,7 +79,7 @@ class FiniteMotion(ElementFamily):
     def _derivative(self, forces: Callable[[AnyArray], AnyArray], y: Array) -> tuple[Array, Array]:
         """Forces (E, n) and their derivative by y (E, m n), where the elements have DOFs."""
         n = self._forms.shape[-1]
-        columns = np.add.outer(np.arange(0, y.shape[-1], n), self.map.there).ravel()
+        columns = np.add.outer(np.arange(0, y.shape[-1], n), self.map.columns).ravel()
         return value_and_jacobian(forces, y, columns)
 
     def internal_force(self, u: Array, coefficients: Array) -> Array:
@@ -97,17 +97,11 @@ class FiniteMotion(ElementFamily):
         state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
+        M, C = self._linear_rates(passage.omega)
         resistance = self._resistance(passage.rayleigh[1])
         forces = self.element_forces(state, c, passage.drag, resistance, static)
-        return self.map.vector(forces - self._linear_in_motion(d, v, a, passage, static))
-
-    def _linear_in_motion(
-        self, d: Array, v: Array, a: Array, passage: Passage, static: bool = True
-    ) -> Array:
-        """Forces (E, n) that the body itself counts."""
-        M, C = self._linear_rates(passage.omega)
-        forces = (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
-        return np.asarray(forces + self._linear(d, passage.coefficients) if static else forces)
+        forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
+        return self.map.vector(forces - self._linear(d, c) if static else forces)
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         d = self.map.gather(u)
@@ -133,11 +127,12 @@ class FiniteMotion(ElementFamily):
             return self.element_forces(at, c, passage.drag, resistance)
 
         value, by = self._derivative(forces, moving)
-        value = value - self._linear_in_motion(d, v, a, passage)
         linear = self._linear_inertia(c), C + self._damping, M
+        for A, x in zip(linear, (d, v, a), strict=True):
+            value = value - (A @ x[..., None])[..., 0]
         blocks = np.split(by, by.shape[-1] // d.shape[-1], axis=-1)
         changes = [self.map.matrix(A - B) for A, B in zip(blocks, linear, strict=False)]
-        return self.map.vector(value), changes
+        return self.map.vector(value + (self._unit_loads @ c[..., None])[..., 0]), changes
 
     def rate_tangents(self, passage: Passage) -> Beyond:
         return self.tangents(passage)[0]

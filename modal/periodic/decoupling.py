@@ -182,21 +182,22 @@ class _Decoupling:
         self.between = self.model.many(self.start + self.period * (np.arange(count) + 0.5) / count)
         B = np.fft.ifft(_shifted(np.fft.fft(self.B, axis=0), 0.5), axis=0)
         difference = (self._transformed(self.between, 0.5) - B) * self.period
-        self.unresolved = np.linalg.norm(difference.mean(axis=0), axis=0)
-        self.unresolved += np.linalg.norm(difference, axis=(1, 2)).mean() ** 2 / (np.pi * count)
         values = self._diagonal()[0].imag
         widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
         largest = float(np.abs(difference).max())
-        self.resolved = largest <= RESOLVED
-        if widest >= self.rate * count / 2:
+        self.hopeless = largest > 1.0
+        if widest < self.rate * count / 2:
+            second = np.linalg.norm(difference, axis=(1, 2)).mean() ** 2 / (np.pi * count)
+            self.unresolved = np.linalg.norm(difference.mean(axis=0), axis=0) + second
+            self.resolved = largest <= RESOLVED
+        else:
             self.unresolved = np.linalg.norm(difference, axis=1).mean(axis=0)
             self.resolved = float(self.unresolved.max()) <= self.accuracy
-        self.hopeless = largest > 1.0
 
     def refine(self) -> None:
         """Take the instants halfway as well, X of the polynomial through it."""
         self.A = np.stack([self.A, self.between], axis=1).reshape(-1, *self.A.shape[1:])
-        self.X = _finer(self.X, 2)
+        self.X = _finer(self.X)
 
     def _same(self) -> Array:
         """Which pairs of columns are of one group (N, N)."""
@@ -315,11 +316,10 @@ def _shifted(terms: Complex, shift: float) -> Complex:
     return np.asarray(turns[:, None, None] * terms)
 
 
-def _finer(values: Complex, times: int) -> Complex:
-    """Values (m, N, N) of the trigonometric polynomial at `times` as many instants."""
-    terms = np.fft.fft(values, axis=0)
-    parts = [np.fft.ifft(_shifted(terms, part / times), axis=0) for part in range(times)]
-    return np.stack(parts, axis=1).reshape(-1, *values.shape[1:])
+def _finer(values: Complex) -> Complex:
+    """Values (m, N, N) of the trigonometric polynomial at twice as many instants."""
+    between = np.fft.ifft(_shifted(np.fft.fft(values, axis=0), 0.5), axis=0)
+    return np.asarray(np.stack([values, between], axis=1).reshape(-1, *values.shape[1:]))
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:

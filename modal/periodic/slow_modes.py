@@ -210,11 +210,12 @@ def slow_modes(
             found = _modes_of(slow, source, k, tolerance)
             if found is None:
                 break
-            last, error = np.inf if best is None else _largest(best.error), _largest(found.error)
-            best = found if best is None or error < last else best
+            lost, error = _quality(found.error)
+            before = (len(found.error), np.inf) if best is None else _quality(best.error)
+            best = found if best is None or (lost, error) < before else best
             enough = error <= allowed * np.abs(found.eigenvalues).max()
             # What more slow coordinates do not halve is the error of the space.
-            if enough or not error <= GAIN * last:
+            if enough or not error <= GAIN * before[1]:
                 break
         if whole or enough or (isinstance(source, GalerkinModel) and tolerance >= TOLERANCE):
             break
@@ -226,9 +227,10 @@ def slow_modes(
     return best
 
 
-def _largest(error: Array) -> float:
-    """The largest error of modes that are known."""
-    return float(error.max(where=np.isfinite(error), initial=0.0)) or np.inf
+def _quality(error: Array) -> tuple[int, float]:
+    """How many modes are not known, and the largest error of those that are."""
+    known = error[np.isfinite(error)]
+    return len(error) - len(known), float(known.max()) if len(known) else np.inf
 
 
 def _modes_of(

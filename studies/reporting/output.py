@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,9 +58,12 @@ class OutputFolder:
         if force or not self.path.is_dir() or not any(self.path.iterdir()):
             return
         marker = self.path / MARKER
-        said = marker.read_text(encoding="utf-8", errors="replace") if marker.is_file() else ""
-        named = re.search(r'"study": *"([^"]*)"', said)
-        owner = named and named[1]
+        owner = None
+        if marker.is_file():
+            try:
+                owner = json.loads(marker.read_text(encoding="utf-8")).get("study")
+            except (json.JSONDecodeError, AttributeError):
+                owner = None
         if owner != self.study:
             holds = f"results of {owner!r}" if owner else "files of something else"
             raise StudyError(

@@ -234,6 +234,12 @@ def test_a_mode_whose_orbit_is_not_known_has_no_error_bound(
     assert np.all(found.error[:2] < 1e-4) and np.all(np.isinf(found.error[2:]))
 
 
+def test_more_known_modes_are_better_than_smaller_errors() -> None:
+    fewer, more = np.array([1e-9, np.inf, np.inf]), np.full(3, 1e-3)
+    assert slow_modes._quality(more) < slow_modes._quality(fewer)
+    assert slow_modes._quality(np.full(2, np.inf)) == (2, np.inf)
+
+
 def test_residuals_of_a_free_body_are_measured() -> None:
     """K is singular, and a rigid motion at rest has no frequency that would make it definite."""
     free = FrozenSystem(M=np.eye(2), K=1e9 * np.array([[1.0, -1.0], [-1.0, 1.0]]))
