@@ -83,10 +83,11 @@ def test_all_bodies_in_one_pass_are_the_bodies_one_by_one() -> None:
 def test_newtons_tangents_come_with_the_force(planar: bool) -> None:
     """They are derivatives of the force of bodies in motion, and evaluating them does not change
     it."""
-    parts = bodies()
+    damped = assembly.beam(0.3, SECTION, assembly.steel, 2, planar=planar, mu=1e-4)
+    parts = [*bodies(), damped]
     if planar:
         flat = assembly.beam(0.3, SECTION, assembly.steel, 2, planar=True)
-        parts = [flat, flat.with_damping(a=0.4, b=1e-4)]
+        parts = [flat, flat.with_damping(a=0.4, b=1e-4), damped]
     whole, linearized = motion(parts), motion(parts)
     shift = np.random.default_rng(5).normal(size=whole.stack.size)
     rough, exact = linearized.tangents(exact=False), linearized.tangents(exact=True)
