@@ -18,7 +18,6 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.balance import Energies, Momenta
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.elements.family import ElementFamily, Passage
@@ -26,6 +25,66 @@ from assembly.elements.large_rotation import spin_of
 from assembly.elements.moments import SIZE, kinetic_energy, momenta, velocity_map
 from assembly.system.frozen import PARTS
 from assembly.types import Array, Index
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Energy of a state.
+
+    Parameters
+    ----------
+    kinetic : float
+        Of the absolute motion, J.
+    strain : float
+        Of elements, springs and bushings, with the work of preloads, J.
+    gravity : float
+        Potential of the weight, zero at the origin of the fixed axes, J.
+    """
+
+    kinetic: float
+    strain: float
+    gravity: float
+
+    @property
+    def total(self) -> float:
+        """Kinetic energy and potentials, J."""
+        return self.kinetic + self.strain + self.gravity
+
+
+@dataclass(frozen=True)
+class Momenta:
+    """Momentum of a state, fixed axes.
+
+    Parameters
+    ----------
+    linear : ndarray, shape (3,)
+        N·s.
+    angular : ndarray, shape (3,)
+        About the origin of the fixed axes, N·m·s.
+    """
+
+    linear: Array
+    angular: Array
+
+
+@dataclass(frozen=True)
+class Powers:
+    """What changes the energy of a state, W.
+
+    Parameters
+    ----------
+    loads : float
+        Of applied loads.
+    drives : float
+        Of drives, and of what moves or holds a body's frame.
+    dampers : float
+        Of dampers and internal damping; never positive.
+    """
+
+    loads: float
+    drives: float
+    dampers: float
+
 
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT = range(len(PARTS))
 # Part of each fixed matrix of a body, and which number of the motion multiplies it, of 1, ω (3),

@@ -29,7 +29,7 @@ from assembly.kinematics import (
     acceleration_units,
 )
 from assembly.linalg.combination import Kronecker
-from assembly.linalg.mirror import is_symmetric
+from assembly.linalg.symmetric import is_symmetric
 from assembly.magnitudes import ENTRY, POSITION, WRITTEN
 from assembly.types import Array, Index
 

@@ -21,8 +21,14 @@ from assembly.elements.family import ElementFamily
 from assembly.elements.hub import Hub
 from assembly.errors import MaterialError, MeshError
 from assembly.magnitudes import LENGTH
-from assembly.materials.elasticity import elasticity, plane_strain, plane_stress
-from assembly.materials.materials import Material, Orthotropic, check_is_material
+from assembly.materials.materials import (
+    Material,
+    Orthotropic,
+    check_is_material,
+    elasticity,
+    plane_strain,
+    plane_stress,
+)
 from assembly.materials.plausibility import check_mass, check_thickness
 from assembly.mesh.importers import Mesh, read_mesh
 from assembly.types import Index

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.dofs import DofMap
-from assembly.elements.element_map import ElementMap
 from assembly.elements.family import Beyond, Displaced, ElementFamily, Passage
 from assembly.elements.moments import point_moments
+from assembly.elements.scatter import ElementMap
 from assembly.errors import MeshError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, acceleration_units
 from assembly.types import Array, Index

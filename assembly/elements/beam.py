@@ -21,10 +21,10 @@ import scipy.sparse as sp
 
 from assembly.dofs import DofMap
 from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, over, symmetric
-from assembly.elements.element_map import ElementMap
 from assembly.elements.family import Displaced, ElementFamily
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_beam import LargeBeam
+from assembly.elements.scatter import ElementMap
 from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import AnyArray, Array, Index
 

@@ -11,7 +11,7 @@ import numpy as np
 from assembly.elements.reference import CELLS, Cell, at_nodes, tabulate
 from assembly.elements.scatter import NodePattern
 from assembly.errors import MeshError
-from assembly.linalg.symmetric import ENTRIES
+from assembly.magnitudes import ENTRIES
 from assembly.types import Array, Index
 
 # Of the mean Jacobian determinant: how far below zero it may be at a node of a curved cell.

@@ -27,7 +27,7 @@ from assembly.elements.family import Beyond, Displaced, ElementFamily, Passage
 from assembly.elements.moments import point_moments
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Combination, Kronecker
-from assembly.linalg.symmetric import ENTRIES
+from assembly.magnitudes import ENTRIES
 from assembly.types import Array, Index
 
 AtPoints = Callable[[Batch], Array]  # matrices (e, q, d, d) at the points of a batch of cells

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.elements.beam_shapes import symmetric
-from assembly.elements.element_map import ElementMap
 from assembly.elements.family import Beyond, ElementFamily, Passage
 from assembly.elements.large_rotation import value_and_jacobian
+from assembly.elements.scatter import ElementMap
 from assembly.types import AnyArray, Array
 
 

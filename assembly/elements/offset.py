@@ -14,11 +14,11 @@ import scipy.sparse as sp
 
 from assembly.dofs import SPATIAL, DofMap
 from assembly.elements.beam import BeamFamily
-from assembly.elements.element_map import ElementMap
 from assembly.elements.family import Displaced
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_rotation import moved_by, spin_transposed, turned_by
 from assembly.elements.placed import CarriedFamily
+from assembly.elements.scatter import ElementMap
 from assembly.elements.taylor import Taylor, cross, value_of
 from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index

@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
-from assembly.elements.element_map import ElementMap
 from assembly.elements.family import Displaced, ElementFamily
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_rotation import STEP, inertia_gradient
 from assembly.elements.moments import section_moments
+from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import UNIT_COUNT

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import SPATIAL, DofMap
-from assembly.elements.element_map import ElementMap
 from assembly.elements.family import ElementFamily
+from assembly.elements.scatter import ElementMap
 from assembly.types import Array, Index
 
 

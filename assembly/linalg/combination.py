@@ -16,8 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.errors import InputError
-from assembly.linalg.mirror import SMALL, symmetry_of
-from assembly.linalg.symmetric import Symmetric
+from assembly.linalg.symmetric import SMALL, Symmetric, symmetry_of
 from assembly.types import Array, Index
 
 LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from assembly.arguments import as_number, as_numbers
 from assembly.bodies.nonlinear import ITERATIONS
 from assembly.errors import MechanismError, SingularPositionError
-from assembly.linalg.mirror import ROUND_OFF
+from assembly.linalg.symmetric import ROUND_OFF
 from assembly.magnitudes import EQUAL
 from assembly.mechanisms.closure_equations import STRIDE, ClosureEquations, assembled, check_rank
 from assembly.mechanisms.joint_rows import Evaluated, JointRows

@@ -22,8 +22,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.balance import Energies, Momenta, Powers
-from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, K
+from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, Energies, K, Momenta, Powers
 from assembly.bodies.nonlinear import ITERATIONS
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError

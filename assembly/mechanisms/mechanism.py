@@ -20,8 +20,8 @@ from assembly.bodies.made_from import in_words
 from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
-from assembly.linalg.mirror import SMALL
-from assembly.linalg.symmetric import ENTRIES
+from assembly.linalg.symmetric import SMALL
+from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
@@ -32,8 +32,7 @@ from assembly.mechanisms.joints import Joint
 from assembly.mechanisms.reactions import deflections_by_name
 from assembly.mechanisms.topology import Topology
 from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism
-from assembly.system.frozen import FrozenSystem
-from assembly.system.frozen_series import FrozenSeries
+from assembly.system.frozen import FrozenSeries, FrozenSystem
 from assembly.system.supports import unresisted
 from assembly.types import Array
 

@@ -9,7 +9,7 @@ import numpy as np
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.closure import Closure
-from assembly.mechanisms.deflections import Deflected
+from assembly.mechanisms.compliance import Deflected
 from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology

@@ -17,8 +17,7 @@ from assembly.mechanisms.deformed_joints import DeformedJoints
 from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.elastic_mechanism import ElasticMechanism
 from assembly.mechanisms.trim import Trim, equilibrium
-from assembly.system.frozen import PARTS
-from assembly.system.frozen_series import FrozenSeries
+from assembly.system.frozen import PARTS, FrozenSeries
 from assembly.types import Array
 
 if TYPE_CHECKING:
