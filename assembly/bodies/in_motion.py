@@ -223,7 +223,7 @@ class BodiesMotion:
         out = np.zeros((len(self.stack.bodies), SIZE, SIZE))
         for family, where, body in self.stack.families:
             u, v, _ = self.path[:, where]
-            own = family.element_moments(u, v, self.loading[body])
+            own = family.inertia_moments(u, v, self.loading[body])
             share = weights[body] + damping * family.mass_damping
             np.add.at(out, np.broadcast_to(body, len(own)), np.multiply(own.T, share).T)
         return out
@@ -324,7 +324,7 @@ class BodiesMotion:
         shares = self._moments(stack.rayleigh[:, 0], 1.0)
         for i, (body, A, twist) in enumerate(zip(stack.bodies, shares, self.twist, strict=True)):
             own = slice(stack.offsets[i], stack.offsets[i + 1])
-            rigid, d = velocity_of_nodes(body, u[own], twist), body.operators.d.tocsr()
+            rigid, d = velocities_of_nodes(body, u[own]) @ twist, body.operators.d.tocsr()
             power -= float(rigid @ (d @ (rigid + v[own])) + v[own] @ (d @ rigid))
             power -= float(np.sum((velocity_map(twist) @ A)[:, 4:] * np.eye(3)))
             power += 2.0 * kinetic_energy(A, np.zeros(6))
@@ -357,50 +357,17 @@ class BodiesMotion:
         parts = (np.split(x, inner) for x in (self.path[0], force))
         for body, u, own, twist in zip(self.stack.bodies, *parts, self.twist, strict=True):
             if np.any(own):
-                power += _frame_power(body, u, own, twist)
+                power += float(own @ (rigid_velocities(body, u) @ twist))
         return power
-
-
-def velocity_of_nodes(body: Body, u: Array, twist: Array) -> Array:
-    """Velocities (n,) of displaced nodes that move with the frame; zero for rotations."""
-    return _shifts(body, u) @ twist
-
-
-def _shifts(body: Body, u: Array) -> Array:
-    """Displacements (n, 6) of displaced nodes per unit motion of the frame."""
-    dofs = body.dofs
-    x = dofs.coordinates + dofs.displacement(u)
-    fields = np.zeros((len(x), 6, 6))  # node, component, unit
-    fields[:, :3, :3] = np.eye(3)
-    fields[:, 0, 4], fields[:, 0, 5] = x[:, 2], -x[:, 1]
-    fields[:, 1, 3], fields[:, 1, 5] = -x[:, 2], x[:, 0]
-    fields[:, 2, 3], fields[:, 2, 4] = x[:, 1], -x[:, 0]
-    return np.asarray(fields[dofs.node, dofs.component])
-
-
-def _frame_power(body: Body, u: Array, force: Array, twist: Array) -> float:
-    """Power, W, of nodal forces (n,) on the motion of the frame, at displacements u (n,).
-
-    A moment is that on the node's rotation vector φ: m = T(−φ)ᵀ M of the couple M.
-    """
-    power = float(force @ velocity_of_nodes(body, u, twist))
-    dofs, omega = body.dofs, twist[3:]
-    turning = dofs.component >= 3
-    if np.any(omega) and np.any(force[turning]):
-        moment, phi = np.zeros((2, len(dofs.coordinates), 3))
-        places = dofs.node[turning], dofs.component[turning] - 3
-        moment[places], phi[places] = force[turning], u[turning]
-        for m, turn in zip(moment, phi, strict=True):
-            if np.any(m):
-                T = spin_of(-turn + np.zeros((3, 3)), np.eye(3)).T
-                power += float(np.linalg.solve(T.T, m) @ omega)
-    return power
 
 
 def rigid_velocities(body: Body, u: Array) -> Array:
     """Rates (n, 6) of all DOFs in the rigid motions of a displaced body, about its frame's
-    origin."""
-    dofs, fields = body.dofs, _shifts(body, u)
+    origin.
+
+    Rotation vectors φ have the rates T(−φ)⁻¹ ω.
+    """
+    dofs, fields = body.dofs, velocities_of_nodes(body, u)
     turning = np.flatnonzero(dofs.component >= 3)
     if len(turning):
         phi = np.zeros((len(dofs.coordinates), 3))
@@ -408,4 +375,12 @@ def rigid_velocities(body: Body, u: Array) -> Array:
         T = spin_of(-phi[:, None] + np.zeros((3, 3)), np.eye(3)).swapaxes(-1, -2)
         rates = np.linalg.inv(T)
         fields[turning, 3:] = rates[dofs.node[turning], dofs.component[turning] - 3]
+    return fields
+
+
+def velocities_of_nodes(body: Body, u: Array) -> Array:
+    """Velocities (n, 6) of displaced nodes in the rigid motions; zero for rotations."""
+    dofs = body.dofs
+    fields = replace(dofs, coordinates=dofs.coordinates + dofs.displacement(u)).rigid_fields()
+    fields[dofs.component >= 3] = 0.0
     return fields

@@ -123,7 +123,7 @@ class BarFamily(ElementFamily):
         x = self.ends + self.map.gather(u).reshape(-1, 2, 3)
         rates = self.map.gather(v).reshape(-1, 2, 3)
         bars = zip(self._scalar_mass, x, rates, strict=True)
-        return np.asarray(np.sum([point_moments(m, *at) for m, *at in bars], axis=0))
+        return np.array([point_moments(m, *at) for m, *at in bars])
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
         length, n, N = self._stretched(u)

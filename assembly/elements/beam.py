@@ -38,14 +38,14 @@ class BeamFamily(FiniteMotion):
         self.shapes = BeamShapes(stations, dofs.coordinates[connectivity])
 
     @cached_property
-    def _inertia(self) -> Array:
-        """Element matrices (E, 12, 10, 12): mass, six of ω_iω_j, three of w."""
+    def _forms(self) -> Array:  # type: ignore[override]
         N, lengths = self.shapes.N, self.shapes.lengths
         E, Q = lengths.shape
         H = self.stations.inertia.forms() @ N[:, :, None]
         H = (lengths[..., None, None, None] * H).transpose(0, 1, 3, 2, 4)
         rows = N.reshape(E, Q * 6, 12).transpose(0, 2, 1)
-        return np.asarray((rows @ H.reshape(E, Q * 6, 120)).reshape(E, 12, 10, 12))
+        forms = (rows @ H.reshape(E, Q * 6, 120)).reshape(E, 12, 10, 12)
+        return np.asarray(forms.transpose(0, 2, 1, 3))
 
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         return (("line", self.map.connectivity),)
@@ -60,9 +60,6 @@ class BeamFamily(FiniteMotion):
         half = np.sqrt(3.0 * axial[:, None] / bending[:, 1:])
         return np.asarray(half[..., None] * np.cross(t[:, None], axes[:, :, 1:].swapaxes(1, 2)))
 
-    def mass(self) -> sp.csr_matrix:
-        return self.map.matrix(symmetric(self._inertia[:, :, 0]))
-
     def stiffness(self) -> sp.csr_matrix:
         return self.map.matrix(self.shapes.stiffness)
 
@@ -74,9 +71,6 @@ class BeamFamily(FiniteMotion):
             return np.zeros_like(self.shapes.stiffness)
         return symmetric(relative.transpose(0, 2, 1) @ resistance @ relative)
 
-    def damping(self) -> sp.csr_matrix:
-        return self.zero() if self.shapes.resistance is None else self.map.matrix(self._damping)
-
     def _resistance(self, b: float | Array) -> Array | None:
         """Of the sections' damping and of b times their stiffness, (E, 6, 6); None without."""
         own = self.shapes.resistance
@@ -85,25 +79,11 @@ class BeamFamily(FiniteMotion):
         stiff = np.asarray(b)[..., None, None] * self.shapes.rigidity
         return np.asarray(stiff + (0.0 if own is None else own))
 
-    def frame_stiffness(self) -> sp.csr_matrix:
-        """Nothing: the elements strain in no rigid motion."""
-        return self.zero()
-
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self.map.matrix(symmetric(self._inertia[:, :, k])) for k in range(1, 7))
-
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        forms = [self._inertia[:, :, k] for k in (7, 8, 9)]
-        return tuple(self.map.matrix(0.5 * (G - G.transpose(0, 2, 1))) for G in forms)
-
     def spin_gyroscopic(self) -> sp.csr_matrix:
         """𝒢 per unit of spin about the elements' own axis, in a frame that does not spin."""
         N, spin = self.shapes.N, self.stations.inertia.spin(self.shapes.tangent)
         H = self.shapes.lengths[..., None, None] * spin
         return self.map.matrix((N.swapaxes(-1, -2) @ H @ N).sum(axis=1))
-
-    def inertia_loads(self) -> Array:
-        return self.map.vector(self.shapes.loads)
 
     def resultants(self, u: Array, coefficients: Array) -> tuple[Array, Array]:
         """F and Mo (E, Q, 3), N and N·m in body axes, under u (size,) and the inertia load of a
@@ -153,10 +133,6 @@ class BeamFamily(FiniteMotion):
     @cached_property
     def _large(self) -> LargeBeam:
         return LargeBeam(self.shapes)
-
-    @property
-    def _forms(self) -> Array:  # type: ignore[override]
-        return self._inertia.transpose(0, 2, 1, 3)
 
     @property
     def _unit_loads(self) -> Array:  # type: ignore[override]
@@ -209,5 +185,5 @@ class BeamFamily(FiniteMotion):
     def strain_energy(self, u: Array, coefficients: Array) -> float:
         return self._large.strain_energy(self.map.gather(u), coefficients)
 
-    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
         return self._large.moments(self.map.gather(u), self.map.gather(v), coefficients)

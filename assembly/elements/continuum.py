@@ -155,7 +155,7 @@ class Continuum(ElementFamily):
         rates = np.zeros_like(x)
         x[:, :d] += u.reshape(-1, d)
         rates[:, :d] = v.reshape(-1, d)
-        return point_moments(self.scalar_mass, x, rates)
+        return point_moments(self.scalar_mass, x, rates)[None]
 
     def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
         """∂(internal force)/∂u: ∫ (F_iI ∂_Jφ_a) c_IJKL (F_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b."""

@@ -184,15 +184,12 @@ class ElementFamily:
         return 0.0
 
     def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        """Second moments (7, 7) of the mass at displacements u and velocities v (size,).
+        """Second moments (E, 7, 7) of the mass at displacements u and velocities v (size,).
 
-        See `assembly.elements.moments`.
+        See `assembly.elements.moments`. E: the elements, where each can belong to another body, or
+        one for all.
         """
-        return np.zeros((MOMENTS, MOMENTS))
-
-    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        """Those of the elements apart, (E, 7, 7), where each can belong to another body."""
-        return self.inertia_moments(u, v, coefficients)[None]
+        return np.zeros((1, MOMENTS, MOMENTS))
 
     @property
     def kind(self) -> object:

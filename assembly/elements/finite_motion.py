@@ -44,11 +44,29 @@ class FiniteMotion(ElementFamily):
         too, (..., E, 3 n). resistance: to strain rates. static: without it only what rates cause.
         """
 
-    @abstractmethod
-    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array: ...
+    # The linear matrices.
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        return np.asarray(self.element_moments(u, v, coefficients).sum(axis=0))
+    def mass(self) -> sp.csr_matrix:
+        return self.map.matrix(symmetric(self._forms[:, 0]))
+
+    def frame_stiffness(self) -> sp.csr_matrix:
+        """Nothing: the elements strain in no rigid motion."""
+        return self.zero()
+
+    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
+        return tuple(self.map.matrix(symmetric(self._forms[:, k])) for k in range(1, 7))
+
+    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
+        forms = (self._forms[:, k] for k in (7, 8, 9))
+        return tuple(self.map.matrix(0.5 * (G - G.transpose(0, 2, 1))) for G in forms)
+
+    def inertia_loads(self) -> Array:
+        return self.map.vector(self._unit_loads)
+
+    def damping(self) -> sp.csr_matrix:
+        return self.map.matrix(np.broadcast_to(self._damping, self._forms[:, 0].shape))
+
+    # In finite motion.
 
     def check_range(self, d: Array) -> None:
         """Raise ConvergenceError for displacements (E, n) beyond the range of the law."""

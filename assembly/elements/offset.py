@@ -17,21 +17,18 @@ from assembly.elements.beam import BeamFamily
 from assembly.elements.family import Displaced
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_rotation import moved_by, spin_transposed, turned_by
-from assembly.elements.placed import CarriedFamily
 from assembly.elements.scatter import ElementMap
 from assembly.elements.taylor import Taylor, cross, value_of
 from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index
 
 
-class OffsetFamily(CarriedFamily, FiniteMotion):
+class OffsetFamily(FiniteMotion):
     """Beams on nodes of their own, connected rigidly to a body's nodes.
 
     dofs: of the body. inner: the family, made on inner_dofs. holder (N,): the body's node that
     holds each inner node; the arms are the differences of their positions.
     """
-
-    inner: BeamFamily
 
     def __init__(self, dofs: DofMap, inner: BeamFamily, inner_dofs: DofMap, holder: Index) -> None:
         self.size, self.inner, self.holder = len(dofs), inner, holder
@@ -64,8 +61,11 @@ class OffsetFamily(CarriedFamily, FiniteMotion):
         entries = (blocks.ravel()[used], (rows[used], cols[used]))
         return sp.csr_matrix(entries, shape=(self.inner.size, self.size))
 
-    def inertia_loads(self) -> Array:
-        return np.asarray(self.B.T @ self.inner.inertia_loads())
+    def _carried(self, A: Any) -> sp.csr_matrix:
+        return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
+
+    def stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.stiffness())
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
         own = self.B @ u
@@ -163,9 +163,9 @@ class OffsetFamily(CarriedFamily, FiniteMotion):
     def strain_energy(self, u: Array, coefficients: Array) -> float:
         return self.inner.strain_energy(self._inner_path(u, 0.0 * u)[0], coefficients)
 
-    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
         own, rates = self._inner_path(u, v)
-        return self.inner.element_moments(own, rates, coefficients)
+        return self.inner.inertia_moments(own, rates, coefficients)
 
     def _inner_path(self, u: Array, v: Array) -> list[Array]:
         """Displacements and velocities of the inner nodes."""

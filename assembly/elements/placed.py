@@ -1,5 +1,4 @@
-"""Families on DOFs of their own that follow linearly from the DOFs of a body; of a part that is
-placed in a body: moved, rotated, and on the body's own DOFs.
+"""Families of a part that is placed in a body: moved, rotated, and on the body's own DOFs.
 
 With the part's origin at r and R from the part's axes to the body's, the part has the DOFs B u and
 the kinematics P c: ωₚ = Rᵀω, εₚ = Rᵀε, aₚ = Rᵀ(a_O + (ε̃ + ω̃ω̃) r) are linear in the body's twelve
@@ -20,38 +19,7 @@ from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
 from assembly.types import Array, Index
 
 
-class CarriedFamily(ElementFamily):
-    """A family `inner` with the body's DOFs brought to its own by B, (inner size, size)."""
-
-    inner: ElementFamily
-    B: sp.csr_matrix
-
-    def _carried(self, A: Any) -> sp.csr_matrix:
-        return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
-
-    def mass(self) -> sp.csr_matrix:
-        return self._carried(self.inner.mass())
-
-    def stiffness(self) -> sp.csr_matrix:
-        return self._carried(self.inner.stiffness())
-
-    def frame_stiffness(self) -> sp.csr_matrix:
-        return self._carried(self.inner.frame_stiffness())
-
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self._carried(A) for A in self.inner.gyroscopic())
-
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self._carried(A) for A in self.inner.centrifugal())
-
-    def damping(self) -> sp.csr_matrix:
-        return self._carried(self.inner.damping())
-
-    def external_damping(self) -> sp.csr_matrix:
-        return self._carried(self.inner.external_damping())
-
-
-class PlacedFamily(CarriedFamily):
+class PlacedFamily(ElementFamily):
     """The family `inner` of a part, on the DOFs of the body that it is placed in.
 
     B (inner size, size): the part's DOFs, in its own axes, from those of the body. r (3,), m, and
@@ -81,25 +49,41 @@ class PlacedFamily(CarriedFamily):
     def drawing_sections(self) -> Array:
         return self.inner.drawing_sections() @ self.R.T
 
+    def _carried(self, A: Any) -> sp.csr_matrix:
+        return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
+
+    def mass(self) -> sp.csr_matrix:
+        return self._carried(self.inner.mass())
+
+    def stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.stiffness())
+
+    def frame_stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.frame_stiffness())
+
     def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        return self._combined(super().gyroscopic(), self.R.T)
+        return self._combined(self.inner.gyroscopic(), self.R.T)
 
     def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return self._combined(super().centrifugal(), self.P[:6, :6])
+        return self._combined(self.inner.centrifugal(), self.P[:6, :6])
 
-    def _combined(self, units: tuple[sp.csr_matrix, ...], P: Array) -> tuple[sp.csr_matrix, ...]:
+    def _combined(self, units: tuple[Any, ...], P: Array) -> tuple[sp.csr_matrix, ...]:
         """The matrices of the body's units from those of the part's, Σ_k P_kj (unit k)."""
+        own = [self._carried(A) for A in units]
         return tuple(
-            sp.csr_matrix(sum((p * A for p, A in zip(column, units, strict=True)), self.zero()))
+            sp.csr_matrix(sum((p * A for p, A in zip(column, own, strict=True)), self.zero()))
             for column in P.T
         )
+
+    def external_damping(self) -> sp.csr_matrix:
+        return self._carried(self.inner.external_damping())
 
     def inertia_loads(self) -> Array:
         return np.asarray(self.B.T @ self.inner.inertia_loads() @ self.P)
 
     def damping(self) -> sp.csr_matrix:
         a, b = self.rayleigh
-        D = super().damping()
+        D = self._carried(self.inner.damping())
         return sp.csr_matrix(D + a * self.mass() + b * self.stiffness())
 
     @cached_property

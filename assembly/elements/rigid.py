@@ -33,23 +33,9 @@ class RigidFamily(FiniteMotion):
         self.map = ElementMap(dofs, nodes[:, None], (0, 1, 2, 3, 4, 5))
         self._forms, self._unit_loads = inertia.forms(), inertia.loads(self.points)
 
-    def mass(self) -> sp.csr_matrix:
-        return self.map.matrix(self.inertia.forms()[:, 0])
-
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        forms = self.inertia.forms()
-        return tuple(self.map.matrix(forms[:, k]) for k in range(1, 7))
-
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        forms = self.inertia.forms()
-        return tuple(self.map.matrix(forms[:, k]) for k in range(7, 10))
-
     def spin_gyroscopic(self) -> sp.csr_matrix:
         """𝒢 per unit of spin about x, in a frame that does not spin."""
         return self.map.matrix(self.inertia.spin(np.array([1.0, 0.0, 0.0])))
-
-    def inertia_loads(self) -> Array:
-        return self.map.vector(self.inertia.loads(self.points))
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
         if unit is None:
@@ -81,7 +67,7 @@ class RigidFamily(FiniteMotion):
         force, (moment,) = inertia_gradient(self.inertia, moved, [turn], motion, drag)
         return np.concatenate([force, moment], axis=-1)
 
-    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
         y, rate = self.map.gather(u), self.map.gather(v)
         path: Any = Taylor.of(y, rate, 0.0 * rate)
         moved, turn = self.points + path[..., :3], path[..., 3:]
