@@ -10,6 +10,7 @@ import numpy as np
 
 from assembly.elements.reference import CELLS, Cell, at_nodes, tabulate
 from assembly.elements.scatter import NodePattern
+from assembly.elements.taylor import cross
 from assembly.errors import MeshError
 from assembly.magnitudes import ENTRIES
 from assembly.types import Array, Index
@@ -167,7 +168,7 @@ def _determinant(J: Array) -> Array:
     """Determinant of (…, d, d), d = 2 or 3."""
     if J.shape[-1] == 2:
         return np.asarray(J[..., 0, 0] * J[..., 1, 1] - J[..., 0, 1] * J[..., 1, 0])
-    crossed = _cross(J[..., 1, :], J[..., 2, :])
+    crossed = cross(J[..., 1, :], J[..., 2, :])
     return np.asarray(np.einsum("...i,...i->...", J[..., 0, :], crossed))
 
 
@@ -180,17 +181,9 @@ def _inverse(J: Array) -> tuple[Array, Array]:
         inverse[..., 0, 1], inverse[..., 1, 0] = -J[..., 0, 1], -J[..., 1, 0]
     else:
         for k in range(3):
-            inverse[..., k] = _cross(J[..., (k + 1) % 3, :], J[..., (k + 2) % 3, :])
+            inverse[..., k] = cross(J[..., (k + 1) % 3, :], J[..., (k + 2) % 3, :])
     inverse /= determinant[..., None, None]
     return inverse, determinant
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """a × b of (…, 3); numpy's own is several times slower."""
-    out = np.empty(a.shape)
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        out[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
-    return out
 
 
 def corner_volume(points: Array, block: CellBlock) -> float:
