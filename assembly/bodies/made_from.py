@@ -24,38 +24,25 @@ DIGITS = 12  # of a SHA-256
 
 
 def described(build: Callable[Parameters, Built]) -> Callable[Parameters, Built]:
-    """The builder of a Body or a Rotor, which then says what it was made from (`made_from`)."""
+    """The builder of a Body or a Rotor, which then says what it was made from (`made_from`); what a
+    function does to its argument `body` is added to that body's."""
     signature = inspect.signature(build)
 
     @functools.wraps(build)
     def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Built:
         built: Any = build(*args, **kwargs)
-        given = signature.bind(*args, **kwargs).arguments
+        given = dict(signature.bind(*args, **kwargs).arguments)
+        before: Any = given.pop("body", None)
         parts = [f"{name}={in_words(value)}" for name, value in given.items() if name != "name"]
         words = f"{build.__name__}({', '.join(parts)})"
+        if before is not None:
+            words = f"{before.made_from} + {words}"
         if isinstance(built, Body):
             built = replace(built, made_from=words)
         else:
             built = replace(built, body=replace(built.body, made_from=words))
         result: Built = built
         return result
-
-    return wrapped
-
-
-def changed(attach: Callable[Parameters, Body]) -> Callable[Parameters, Body]:
-    """A function of a body that returns a changed one: what it does is added to `made_from`."""
-    signature = inspect.signature(attach)
-
-    @functools.wraps(attach)
-    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Body:
-        body = attach(*args, **kwargs)
-        given = dict(signature.bind(*args, **kwargs).arguments)
-        before: Any = given.pop("body")
-        parts = [f"{name}={in_words(value)}" for name, value in given.items()]
-        return replace(
-            body, made_from=f"{before.made_from} + {attach.__name__}({', '.join(parts)})"
-        )
 
     return wrapped
 
