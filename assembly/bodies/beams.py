@@ -144,8 +144,8 @@ def beam(
     where = (np.arange(elements)[:, None] + rule.points) / elements
     frames = section_axes(tangent, section_y, angles[0] + (angles[1] - angles[0]) * where)
     ends = np.stack([nodes[:-1], nodes[1:]], axis=1)
-    stations = straight_stations(
-        ends, frames, rule, section, material, theory, rotary_inertia, mu, wagner
+    stations = uniform_stations(
+        *straight(ends, rule), frames, rule, section, material, theory, rotary_inertia, mu, wagner
     )
     dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
     family = BeamFamily(dofs, chain(elements), stations)
@@ -214,24 +214,11 @@ def bar(
     return supported(dofs, family, clamped, None, None, name)
 
 
-def straight_stations(
-    ends: Array,
-    frames: Array,
-    rule: LineRule,
-    section: Section,
-    material: Material,
-    theory: Theory,
-    rotary_inertia: bool = True,
-    mu: ArrayLike = 0.0,
-    wagner: bool = True,
-) -> Stations:
-    """Sections of straight uniform elements between ends (E, 2, 3), section axes (E, Q, 3, 3)."""
+def straight(ends: Array, rule: LineRule) -> tuple[Array, Array]:
+    """The axis X (E, Q, 3) and its slope dX/dξ of straight elements between ends (E, 2, 3)."""
     span = ends[:, 1] - ends[:, 0]
     X = ends[:, None, 0] + rule.points[:, None] * span[:, None]
-    slope = np.broadcast_to(span[:, None], X.shape)
-    return uniform_stations(
-        X, slope, frames, rule, section, material, theory, rotary_inertia, mu, wagner
-    )
+    return X, np.broadcast_to(span[:, None], X.shape)
 
 
 def uniform_stations(

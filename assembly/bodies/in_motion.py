@@ -381,6 +381,7 @@ def rigid_velocities(body: Body, u: Array) -> Array:
 def velocities_of_nodes(body: Body, u: Array) -> Array:
     """Velocities (n, 6) of displaced nodes in the rigid motions; zero for rotations."""
     dofs = body.dofs
-    fields = replace(dofs, coordinates=dofs.coordinates + dofs.displacement(u)).rigid_fields()
+    places = np.asarray(dofs.coordinates + dofs.displacement(u))
+    fields = replace(dofs, coordinates=places).rigid_fields()
     fields[dofs.component >= 3] = 0.0
     return fields

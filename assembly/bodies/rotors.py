@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.bodies.attachments import attach_mass
-from assembly.bodies.beams import POINTS_UNIFORM, Theory, chain, straight_stations
+from assembly.bodies.beams import POINTS_UNIFORM, Theory, chain, straight, uniform_stations
 from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.bodies.rotor_parts import Bearing, Disc, segment_lengths
@@ -392,7 +392,9 @@ def rotor(
         pairs = chain(len(x) - 1)[mine]
         ends, rule = dofs.coordinates[pairs], gauss(POINTS_UNIFORM)
         frames = np.broadcast_to(np.eye(3), (len(pairs), len(rule.points), 3, 3))
-        stations = straight_stations(ends, frames, rule, section, material, theory, rotary_inertia)
+        stations = uniform_stations(
+            *straight(ends, rule), frames, rule, section, material, theory, rotary_inertia
+        )
         families.append(BeamFamily(dofs, pairs, stations))
     body = Body(dofs, tuple(families), np.zeros(len(dofs), dtype=bool), name=name)
     for disc in discs:

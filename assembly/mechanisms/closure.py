@@ -124,9 +124,6 @@ class Closure:
             except _Wall as wall:
                 self._walls[sign] = wall
 
-    def evaluate(self, state: RigidState) -> Evaluated:
-        return self.rows.evaluate(state.frames, state.t)
-
     def _regular(self, e: Evaluated, t: ArrayLike) -> Jacobian:
         """The Jacobian, once checked to be regular; SingularPositionError otherwise."""
         J = self.equations.jacobian(e)
@@ -219,9 +216,6 @@ class Closure:
             closing[at] = size < 1e-7
         return pose, closed
 
-    def _is_near(self, pose: Pose, anchor: RigidState) -> bool:
-        return bool(anchor.pose.distance(pose, self.length) <= 2.0 * STRIDE)
-
     @cached_property
     def _repeats(self) -> bool:
         """Whether one period really leads back to the first position (not to another branch)."""
@@ -255,7 +249,7 @@ class Closure:
             reaches = abs(step) >= abs(t - here.t)
             target = t if reaches else here.t + step
             found = self._newton(target, here.ahead(target - here.t))
-            if found is not None and self._is_near(found, here):
+            if found is not None and here.pose.distance(found, self.length) <= 2.0 * STRIDE:
                 if reaches:
                     return found
                 here = self._rates(target, found)

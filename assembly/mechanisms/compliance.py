@@ -162,15 +162,6 @@ OverTime = Callable[[Array], Array]
 Spring = tuple[Index, OverTime, OverTime]  # rows, and their stiffness and damping over time
 
 
-@dataclass(frozen=True)
-class ElasticTerms:
-    """Stiffness, damping and Gᵀ c Ġ (P, J, J) over the constrained DOFs at P instants."""
-
-    stiffness: Array
-    damping: Array
-    transport: Array
-
-
 class Compliance:
     """Elastic drives and bushings of a mechanism, on its rows: conditions, then deflections.
 
@@ -312,8 +303,11 @@ class Compliance:
                 out[..., mean] = 0.0
         return out
 
-    def terms(self, times: Array, gradient: Array) -> ElasticTerms:
-        """The matrices at times (P,), s; gradient (≥ 2, P, rows, J) with its first rate."""
+    def terms(self, times: Array, gradient: Array) -> tuple[Array, Array, Array]:
+        """Stiffness, damping and Gᵀ c Ġ (P, J, J) over the constrained DOFs at times (P,), s.
+
+        gradient (≥ 2, P, rows, J): with its first rate.
+        """
         G, dG = gradient[:2]
         K, D, transport = np.zeros((3, *G.shape[:-2], G.shape[-1], G.shape[-1]))
         for rows, S, c in self._springs:
@@ -322,7 +316,7 @@ class Compliance:
             K += gt @ stiffness @ g
             D += gt @ damping @ g
             transport += gt @ damping @ rate
-        return ElasticTerms(K, D, transport)
+        return K, D, transport
 
 
 def _spring(rows: Index, part: Driver | Bushing, **size: int) -> Spring:

@@ -193,10 +193,8 @@ def joint_terms(
     """
     topology, out = dynamics.topology, {}
     if not topology.compliance.is_empty:
-        springs = topology.compliance.terms(now.state.t, now.gradient.data)
-        out = {K: springs.stiffness, D: springs.damping}
-        if transport:
-            out[K_D] = springs.transport
+        stiffness, damping, rates = topology.compliance.terms(now.state.t, now.gradient.data)
+        out = {K: stiffness, D: damping} | ({K_D: rates} if transport else {})
     if stressed:
         on_loads = topology.applied.stiffness(now.forces, topology.touched)
         turning = topology.curvature(now.multipliers, now.wrench, dynamics.hessian(now))

@@ -161,8 +161,8 @@ class FirstOrderDeflections:
         """M, D and K (3, P, J, J) of elastic drives and bushings with the gradient G ± G₁."""
         gradient = self.now.gradient.data[:2].copy()
         gradient[0] += sign * self.gradient_change
-        terms = self.topology.compliance.terms(self.now.state.t, gradient)
-        return np.stack([0.0 * terms.damping, terms.damping, terms.stiffness])
+        stiffness, damping, _ = self.topology.compliance.terms(self.now.state.t, gradient)
+        return np.stack([0.0 * damping, damping, stiffness])
 
     def _judge(
         self, changes: Array, squares: Array, stress: Array, loads: Array, rounds: int = 4

@@ -139,9 +139,11 @@ def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
     x = path - mean.data[:, None]
     x[0] += arms
     F = Taylor(np.einsum("jni,na->jia", x, arms))
-    E = _polar(F, planar) if np.any(path) else Taylor.constant(np.eye(3))
+    if planar:  # an arm along z determines the rotations that the nodes cannot have
+        F.data[0, 2, 2] = np.sum(arms**2)
+    E = _polar(F) if np.any(path) else Taylor.constant(np.eye(3))
     S = matrix_product(E.transposed, F)
-    P = _inverse(_traced(S), planar)
+    P = _inverse(_traced(S))
     wide = skew(arms)
     arm_rows = Taylor(np.einsum("nab,jcb->janc", wide, E.data).reshape(3, 3, 3 * k))
     W = np.zeros((3, 6, 3 * k))
@@ -172,33 +174,21 @@ def _traced(S: Taylor) -> Taylor:
     return Taylor(trace * np.eye(3) - S.data)
 
 
-def _inverse(D: Taylor, planar: bool) -> Taylor:
-    """The jet of D⁻¹ (3, 3); in the plane of its last entry only."""
-    if planar:
-        mask = np.zeros((3, 3))
-        mask[2, 2] = 1.0
-        f, df, ddf = (D.data[j][2, 2] for j in range(3))
-        values = (1.0 / f, -df / f**2, 2.0 * df**2 / f**3 - ddf / f**2)
-        return Taylor(np.stack([value * mask for value in values]))
+def _inverse(D: Taylor) -> Taylor:
+    """The jet of D⁻¹ (3, 3)."""
     P = np.linalg.inv(D.value)
     rate = -P @ D.rate @ P
     return Taylor(np.stack([P, rate, -P @ D.second @ P - 2.0 * rate @ D.rate @ P]))
 
 
-def _polar(F: Taylor, planar: bool) -> Taylor:
+def _polar(F: Taylor) -> Taylor:
     """The rotation E of F = E S, S symmetric, with its rates by (tr S I − S) Ω = axial(EᵀḞ − …)."""
-    if planar:
-        a = np.array([F.value[1, 0] - F.value[0, 1], F.value[0, 0] + F.value[1, 1]])
-        s, c = a / np.hypot(*a)
-        E = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    else:
-        left, _, right = np.linalg.svd(F.value)
-        flip = np.diag([1.0, 1.0, np.linalg.det(left @ right)])
-        E = left @ flip @ right
+    left, _, right = np.linalg.svd(F.value)
+    E = left @ np.diag([1.0, 1.0, np.linalg.det(left @ right)]) @ right
     value: Array = F.value
     rate: Array = F.rate
     S, dF = E.T @ value, E.T @ rate
-    P = _inverse(_traced(Taylor.constant(S)), planar).value
+    P = _inverse(_traced(Taylor.constant(S))).value
     spin = P @ _axial(dF)
     wide = skew(spin)
     # The rate of (tr S I − S) Ω = axial(EᵀḞ), with Ṡ = EᵀḞ − Ω̃S.

@@ -20,6 +20,7 @@ from assembly.bodies.made_from import in_words
 from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
+from assembly.linalg.factorization import Factorization
 from assembly.linalg.symmetric import SMALL
 from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.applied_loads import Load
@@ -270,7 +271,9 @@ class Mechanism(TrimmedMechanism):
             pairs = zip(motions, resists, strict=True)
             return tuple(unresisted(fields, *springs)[elastic.masters] for fields, springs in pairs)
 
-        rigid = without_stiffness(self.dynamics.mobility(now, elastic.held))
+        # Drivers that neither hold nor vibrate.
+        free = ~elastic.held & ~self.closure.rows.gives
+        rigid = without_stiffness(self.dynamics.released(now, free))
         parts, Q = (
             found.parts,
             pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
@@ -322,6 +325,16 @@ class Mechanism(TrimmedMechanism):
         full = elastic.pattern(True)[1].expand(q, elastic.transform(now).value)
         moved = np.asarray(now.gradient.value @ full[self.topology.touched])
         return deflections_by_name(self.topology, moved, now.deflected)
+
+    def _static(self, t: float, driven: bool | None, what: str) -> Array:
+        system = self.freeze(t, driven=driven)
+        if system.rigid.shape[1]:
+            raise MechanismError(
+                f"{what}: the mechanism is free to move, so that no equilibrium is determined; "
+                "hold its drivers, or give them a stiffness"
+            )
+        with Factorization(system.stiffness, "general") as factor:
+            return np.asarray(factor.solve(system.Q))
 
     @property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:

@@ -134,7 +134,7 @@ class InverseDynamics:
 
     def at(self, state: RigidState) -> Instant:
         """Conditions, loads and multipliers of a rigid state, of one time or of several."""
-        e = self.closure.evaluate(state)
+        e = self.closure.rows.evaluate(state.frames, state.t)
         gradient = self.closure.rows.node_gradient(e).data
         deflections, compliance = self.topology.compliance.deflections, self.topology.compliance
         deflected = None
@@ -216,11 +216,6 @@ class InverseDynamics:
             assert self.topology.compliance.deflections is not None
             parts.append(self.topology.compliance.deflections.hessian(now.deflected))
         return np.concatenate(parts, axis=-3)
-
-    def mobility(self, now: Instant, held: Mask) -> Array:
-        """Velocity fields (..., all DOFs, free drivers) per unit rate of each driver that neither
-        holds nor vibrates."""
-        return self.released(now, ~held & ~self.closure.rows.gives)
 
     def released(self, now: Instant, rows: Mask) -> Array:
         """Velocity fields (..., all DOFs, r) per unit rate of each chosen condition (m,)."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly.bodies.body import Prestress
-from assembly.errors import ConvergenceError, InputError, MechanismError
-from assembly.linalg.factorization import Factorization
+from assembly.errors import ConvergenceError, InputError
 from assembly.mechanisms.deformed_joints import DeformedJoints
 from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.elastic_mechanism import ElasticMechanism
@@ -20,22 +17,13 @@ from assembly.mechanisms.trim import Trim, equilibrium
 from assembly.system.frozen import PARTS, FrozenSeries
 from assembly.types import Array
 
-if TYPE_CHECKING:
-    from assembly.system.frozen import FrozenSystem
-
 
 class TrimmedMechanism(ElasticMechanism):
     """What a mechanism can do about its equilibrium at finite deflections."""
 
     @abstractmethod
-    def freeze(
-        self,
-        t: float,
-        transport: bool = True,
-        prestress: Prestress = "linear",
-        driven: bool | None = None,
-    ) -> FrozenSystem:
-        """The frozen system at one time."""
+    def _static(self, t: float, driven: bool | None, what: str) -> Array:
+        """Independent DOFs (n,) in equilibrium to first order, K q = Q of linear prestress."""
 
     def trim(self, t: float, *, driven: bool | None = None, start: Trim | None = None) -> Trim:
         """The elastic mechanism in equilibrium at one time, at finite deflections.
@@ -132,17 +120,6 @@ class TrimmedMechanism(ElasticMechanism):
     @cached_property
     def _deformed_joints(self) -> DeformedJoints:
         return DeformedJoints(self.topology)
-
-    def _static(self, t: float, driven: bool | None, what: str) -> Array:
-        """Independent DOFs (n,) in equilibrium to first order, K q = Q of linear prestress."""
-        system = self.freeze(t, driven=driven)
-        if system.rigid.shape[1]:
-            raise MechanismError(
-                f"{what}: the mechanism is free to move, so that no equilibrium is determined; "
-                "hold its drivers, or give them a stiffness"
-            )
-        with Factorization(system.stiffness, "general") as factor:
-            return np.asarray(factor.solve(system.Q))
 
     def displaced(
         self,
