@@ -221,9 +221,8 @@ class BodiesMotion:
         """Σ over elements of their moments times the weight (B,) of their body and `damping` times
         their family's damping in proportion to mass."""
         out = np.zeros((len(self.stack.bodies), SIZE, SIZE))
-        for family, where, body in self.stack.families:
-            u, v, _ = self.path[:, where]
-            own = family.inertia_moments(u, v, self.loading[body])
+        for family, _, body, passage in self._passages():
+            own = family.inertia_moments(passage)
             share = weights[body] + damping * family.mass_damping
             np.add.at(out, np.broadcast_to(body, len(own)), np.multiply(own.T, share).T)
         return out
@@ -231,15 +230,14 @@ class BodiesMotion:
     @property
     def strain_energy(self) -> float:
         """J."""
-        families = self.stack.families
-        return float(sum(f.strain_energy(self.path[0, s], self.loading[b]) for f, s, b in families))
+        return float(sum(f.strain_energy(passage) for f, *_, passage in self._passages()))
 
-    def _passages(self) -> Iterator[tuple[ElementFamily, slice, Passage]]:
+    def _passages(self) -> Iterator[tuple[ElementFamily, slice, Index | int, Passage]]:
         for family, where, body in self.stack.families:
             rayleigh = self.stack.rayleigh[body].T
             u, v, a = self.path[:, where]
             passage = Passage(u, v, a, self.twist[body, 3:], self.loading[body], tuple(rayleigh))
-            yield family, where, passage
+            yield family, where, body, passage
 
     def _elements(self, rates: bool) -> tuple[Array, list[Array]]:
         """Forces (n,) of the elements beyond the linear ones, and the values (entries,) of their
@@ -247,7 +245,7 @@ class BodiesMotion:
         stack = self.stack
         total = np.zeros(stack.size)
         tangents = [np.zeros(len(stack.rows)) for _ in range(3 if rates else 1)]
-        for family, where, passage in self._passages():
+        for family, where, _, passage in self._passages():
             force, changes = family.linearized(passage, rates)
             total[where] += force
             for tangent, A in zip(tangents, changes, strict=True):
@@ -269,7 +267,7 @@ class BodiesMotion:
         total -= np.einsum("nk,nk->n", stack.damper_loads, self.twist[stack.body_of])
         if "_linearized" in vars(self):  # the tangents were wanted first, and have the forces
             return np.asarray(total + self._linearized[0])
-        for family, where, passage in self._passages():
+        for family, where, _, passage in self._passages():
             total[where] += family.force(passage)
         return np.asarray(total)
 
@@ -292,7 +290,7 @@ class BodiesMotion:
         """
         stack, values = self.stack, self.fixed.copy()
         tangent = np.zeros(values.shape[1])
-        for family, where, passage in self._passages():
+        for family, where, _, passage in self._passages():
             first = where.start or 0
             beyond, own = family.tangents(passage)
             for part, A in zip((M, C, D, K_TRANSPORT), beyond, strict=True):

@@ -17,7 +17,7 @@ displaced shape too: sections and rigid masses that have rotated move about othe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,8 +91,8 @@ class _Problem:
 
     def excess(self, share: float, u: Array) -> Array:
         """Internal less external force (n,): zero at the free DOFs, the reaction at others."""
-        coefficients = share * self.coefficients
-        force = np.sum([f.internal_force(u, coefficients) for f in self.body.families], axis=0)
+        at = Passage.at_rest(u, share * self.coefficients)
+        force = np.sum([family.internal_force(at) for family in self.body.families], axis=0)
         return np.asarray(force + share * ((self.softening + self.hub) @ u - self.load))
 
     def newton(self, share: float, u: Array) -> Array:
@@ -116,14 +116,15 @@ class _Problem:
     def tangent(self, share: float, u: Array) -> sp.csr_matrix:
         """∂f/∂δ (n, n), the forces of the hub of a pinned solid in f."""
         total: Any = share * self.hub
+        at = Passage.at_rest(u, share * self.coefficients)
         for family in self.body.families:
-            total = total + family.tangent_stiffness(u, share * self.coefficients).tocsr()
+            total = total + family.tangent_stiffness(at).tocsr()
         return sp.csr_matrix(total)
 
     def beyond(self, u: Array) -> Beyond:
         """What the families add to M, C and D at u; all internal damping is in D."""
-        rest = np.zeros_like(u)
-        at = Passage(u, rest, rest, self.omega, self.coefficients, self.body.rayleigh)
+        at = Passage.at_rest(u, self.coefficients, self.body.rayleigh)
+        at = replace(at, omega=self.omega)
         each = zip(*(family.rate_tangents(at) for family in self.body.families), strict=True)
         return Beyond(*(sp.csr_matrix(sum(parts[1:], parts[0])) for parts in each))
 

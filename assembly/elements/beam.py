@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from assembly.dofs import DofMap
 from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, over, symmetric
-from assembly.elements.family import Displaced, ElementFamily
+from assembly.elements.family import Displaced, ElementFamily, Passage
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_beam import LargeBeam
 from assembly.elements.scatter import ElementMap
@@ -155,21 +155,19 @@ class BeamFamily(FiniteMotion):
         st = self.stations
         return BeamFamily, st.X.shape[1], len(st.inertia.parts), st.viscous is None
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+    def displaced(self, passage: Passage) -> Displaced:
         """Of the elements' own tangent, less what `geometric` has, and M and D of bent elements."""
-        a, b = rayleigh
-        d = self.map.gather(u)
-        K = self._large.tangent_slope(d, coefficients) - self._linear_inertia(coefficients)
-        mass, drag = self._large.rate_slopes(d, coefficients, self._resistance(b))
+        (a, b), c = passage.rayleigh, passage.coefficients
+        d = self.map.gather(passage.u)
+        K = self._large.tangent_slope(d, c) - self._linear_inertia(c)
+        mass, drag = self._large.rate_slopes(d, c, self._resistance(b))
         M = self.map.matrix(symmetric(mass))
         D = a * M + self.map.matrix(symmetric(drag)) if a or np.any(drag) else None
-        return Displaced(sp.csr_matrix(self.map.matrix(K) - self._geometric(u, coefficients)), M, D)
+        return Displaced(sp.csr_matrix(self.map.matrix(K) - self._geometric(passage.u, c)), M, D)
 
-    def strain_square(
-        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
-    ) -> Displaced:
-        B1 = self._large.strain_slope(self.map.gather(u), coefficients)
-        resistance = self._resistance(rayleigh[1])
+    def strain_square(self, passage: Passage) -> Displaced:
+        B1 = self._large.strain_slope(self.map.gather(passage.u), passage.coefficients)
+        resistance = self._resistance(passage.rayleigh[1])
 
         def square(H: Array) -> sp.csr_matrix:
             return self.map.matrix(symmetric(B1.transpose(0, 2, 1) @ H @ B1))
@@ -178,12 +176,13 @@ class BeamFamily(FiniteMotion):
             square(self.shapes.rigidity), None, None if resistance is None else square(resistance)
         )
 
-    def section_resultants(self, u: Array, coefficients: Array) -> Array:
-        F = self._large.resultants(self.map.gather(u), coefficients)
+    def section_resultants(self, passage: Passage) -> Array:
+        F = self._large.resultants(self.map.gather(passage.u), passage.coefficients)
         return np.asarray(np.concatenate([self.stations.X, F], axis=-1).reshape(-1, 9))
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
-        return self._large.strain_energy(self.map.gather(u), coefficients)
+    def strain_energy(self, passage: Passage) -> float:
+        return self._large.strain_energy(self.map.gather(passage.u), passage.coefficients)
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        return self._large.moments(self.map.gather(u), self.map.gather(v), coefficients)
+    def inertia_moments(self, passage: Passage) -> Array:
+        d, v = self.map.gather(passage.u), self.map.gather(passage.v)
+        return self._large.moments(d, v, passage.coefficients)

@@ -126,12 +126,12 @@ class Continuum(ElementFamily):
 
     # Large displacements of a St. Venant–Kirchhoff material, total Lagrangian.
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
+    def internal_force(self, passage: Passage) -> Array:
         """∫ F S ∇φ (size,), N, with F = I + ∇u, S = c : ½(FᵀF − I)."""
         d = self.dimension
         total = np.zeros((len(self.points), d))
         for law, batch in self._batches():
-            F = self._deformation(batch, u)
+            F = self._deformation(batch, passage.u)
             first = np.matmul(F, law.stress(_green_strain(F))) * batch.weights[:, :, None, None]
             e, q, a, _ = batch.gradients.shape
             # f (e, a, i) = Σ_q Σ_k ∂_kφ_a (F S)_ik
@@ -140,58 +140,56 @@ class Continuum(ElementFamily):
             np.add.at(total, batch.nodes.ravel(), forces.reshape(-1, d))
         return total.ravel()
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
+    def strain_energy(self, passage: Passage) -> float:
         """∫ ½ S : E, J."""
         total = 0.0
         for law, batch in self._batches():
-            E = _green_strain(self._deformation(batch, u))
+            E = _green_strain(self._deformation(batch, passage.u))
             density = np.sum(law.stress(E) * E, axis=(-2, -1))
             total += 0.5 * float(np.sum(batch.weights * density))
         return total
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+    def inertia_moments(self, passage: Passage) -> Array:
         d, x = self.dimension, self.points.copy()
         rates = np.zeros_like(x)
-        x[:, :d] += u.reshape(-1, d)
-        rates[:, :d] = v.reshape(-1, d)
+        x[:, :d] += passage.u.reshape(-1, d)
+        rates[:, :d] = passage.v.reshape(-1, d)
         return point_moments(self.scalar_mass, x, rates)[None]
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
+    def tangent_stiffness(self, passage: Passage) -> Any:
         """∂(internal force)/∂u: ∫ (F_iI ∂_Jφ_a) c_IJKL (F_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b."""
 
         def blocks(law: Law, batch: Batch) -> Array:
-            F = self._deformation(batch, u)
+            F = self._deformation(batch, passage.u)
             return _stressed(law, batch, F, F, _green_strain(F))
 
         return self._blocked(blocks)
 
-    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
+    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
         def blocks(law: Law, batch: Batch) -> Array:
-            F = self._deformation(batch, u)
+            F = self._deformation(batch, passage.u)
             return _products(law, batch, F, F)
 
         return self._blocked(blocks)
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+    def displaced(self, passage: Passage) -> Displaced:
         """∫ (H_iI ∂_Jφ_a) c_iJ.. + transposed, H = ∇u: the strains of the turned cells."""
 
         def blocks(law: Law, batch: Batch) -> Array:
-            H = self._gradient(batch, u)
+            H = self._gradient(batch, passage.u)
             half = _products(law, batch, np.broadcast_to(np.eye(self.dimension), H.shape), H)
             return np.asarray(half + half.transpose(0, 2, 1, 4, 3))
 
-        return self._of_turned(blocks, rayleigh[1])
+        return self._of_turned(blocks, passage.rayleigh[1])
 
-    def strain_square(
-        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
-    ) -> Displaced:
+    def strain_square(self, passage: Passage) -> Displaced:
         """∫ (H_iI ∂_Jφ_a) c_IJKL (H_jK ∂_Lφ_b)."""
 
         def blocks(law: Law, batch: Batch) -> Array:
-            H = self._gradient(batch, u)
+            H = self._gradient(batch, passage.u)
             return _products(law, batch, H, H)
 
-        return self._of_turned(blocks, rayleigh[1])
+        return self._of_turned(blocks, passage.rayleigh[1])
 
     def _of_turned(self, blocks: Blocks, b: float) -> Displaced:
         d = self.dimension

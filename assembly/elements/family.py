@@ -32,6 +32,13 @@ class Passage:
     coefficients: Array
     rayleigh: tuple[Any, Any] = (0.0, 0.0)
 
+    @classmethod
+    def at_rest(
+        cls, u: Array, coefficients: Array, rayleigh: tuple[float, float] = (0.0, 0.0)
+    ) -> Passage:
+        """Displacements that rest relative to the frame; its angular velocity does not count."""
+        return cls(u, 0.0 * u, 0.0 * u, np.zeros(3), coefficients, rayleigh)
+
     @property
     def drag(self) -> Array:
         """2ω̃ + a I (..., 3, 3): the acceleration by the velocity relative to the frame."""
@@ -168,23 +175,20 @@ class ElementFamily:
         """K_G of the second-order work of the forces of `balance` against loads (size,)."""
         return self.zero()
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """Forces (size,) that resist a large displacement u (size,).
-
-        coefficients (12,): of the motion. For prestress="nonlinear".
-        """
+    def internal_force(self, passage: Passage) -> Array:
+        """Forces (size,) that resist a large displacement; rates do not count."""
         return np.zeros(self.size)
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
-        """The derivative (size, size) of `internal_force` with respect to u."""
+    def tangent_stiffness(self, passage: Passage) -> Any:
+        """The derivative (size, size) of `internal_force` by the displacement."""
         return self.zero()
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
+    def strain_energy(self, passage: Passage) -> float:
         """The energy, J, whose gradient `internal_force` is, without that of the inertia load."""
         return 0.0
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        """Second moments (E, 7, 7) of the mass at displacements u and velocities v (size,).
+    def inertia_moments(self, passage: Passage) -> Array:
+        """Second moments (E, 7, 7) of the mass.
 
         See `assembly.elements.moments`. E: the elements, where each can belong to another body, or
         one for all.
@@ -206,8 +210,7 @@ class ElementFamily:
 
     def force(self, passage: Passage) -> Array:
         """The sum (size,) of `internal_force` and `rate_force`."""
-        static = self.internal_force(passage.u, passage.coefficients)
-        return np.asarray(static + self.rate_force(passage))
+        return np.asarray(self.internal_force(passage) + self.rate_force(passage))
 
     def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
         """`force` and its derivatives by u, v and a.
@@ -215,35 +218,30 @@ class ElementFamily:
         Without `rates` that by u alone, for Newton's method: forces of rates may be left out of it.
         """
         if not rates:
-            return self.force(passage), [self.tangent_stiffness(passage.u, passage.coefficients)]
+            return self.force(passage), [self.tangent_stiffness(passage)]
         (M, C, D, K), own = self.tangents(passage)
         return self.force(passage), [K + own, C + D, M]
 
     def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
         """`rate_tangents` and `tangent_stiffness`."""
-        tangent = self.tangent_stiffness(passage.u, passage.coefficients)
-        return self.rate_tangents(passage), tangent
+        return self.rate_tangents(passage), self.tangent_stiffness(passage)
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
-        """The derivatives of the matrices by s at the displacement s u, s = 0, u (size,).
-
-        s coefficients (12,): of the motion whose inertia load acts. rayleigh (a, b): damping in
-        proportion to mass and stiffness. For prestress="first-order".
+    def displaced(self, passage: Passage) -> Displaced:
+        """The derivatives of the matrices by s at the displacement s u, s = 0, under the inertia
+        load of s coefficients, with the damping of `rayleigh`. For prestress="first-order".
         """
         return Displaced()
 
-    def strain_square(
-        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
-    ) -> Displaced:
+    def strain_square(self, passage: Passage) -> Displaced:
         """What makes the stiffness with `displaced` a square of strains again: K and D, quadratic.
 
         With the strain Bv of small motions v about s u, B₀ + s B₁ + O(s²), `displaced` has B₀ᵀHB₁ +
-        B₁ᵀHB₀ of the elastic stiffness B₀ᵀHB₀; this is B₁ᵀHB₁. Arguments as there.
+        B₁ᵀHB₀ of the elastic stiffness B₀ᵀHB₀; this is B₁ᵀHB₁.
         """
         return Displaced()
 
-    def section_resultants(self, u: Array, coefficients: Array) -> Array:
-        """Position, force and moment (S, 9) of the sections of beams at a large displacement u."""
+    def section_resultants(self, passage: Passage) -> Array:
+        """Position, force and moment (S, 9) of the sections of beams at a large displacement."""
         return np.zeros((0, 9))
 
     def rate_force(self, passage: Passage) -> Array:
@@ -257,7 +255,7 @@ class ElementFamily:
         if a:
             force += a * np.asarray(self.mass() @ passage.v)
         if b:
-            force += b * np.asarray(self.viscous_stiffness(passage.u) @ passage.v)
+            force += b * np.asarray(self.viscous_stiffness(passage) @ passage.v)
         return force
 
     def rate_tangents(self, passage: Passage) -> Beyond:
@@ -267,11 +265,11 @@ class ElementFamily:
         if a:
             D = D + a * self.mass().tocsr()
         if b:
-            D = D + b * self.viscous_stiffness(passage.u)
+            D = D + b * self.viscous_stiffness(passage)
         return Beyond(self.zero(), self.zero(), sp.csr_matrix(D), self.zero())
 
-    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
-        """Stiffness (size, size) against strain rates at a displacement u, without that of stress.
+    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        """Stiffness (size, size) against strain rates at a displacement, without that of stress.
 
         K where strains are linear.
         """

@@ -100,10 +100,10 @@ class FiniteMotion(ElementFamily):
         columns = np.add.outer(np.arange(0, y.shape[-1], n), self.map.columns).ravel()
         return value_and_jacobian(forces, y, columns)
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
-        d = self.map.gather(u)
+    def internal_force(self, passage: Passage) -> Array:
+        d, c = self.map.gather(passage.u), passage.coefficients
         self.check_range(d)
-        return self.map.vector(self.element_forces(d, coefficients) - self._linear(d, coefficients))
+        return self.map.vector(self.element_forces(d, c) - self._linear(d, c))
 
     def rate_force(self, passage: Passage) -> Array:
         return self._in_motion(passage, static=False)
@@ -121,10 +121,10 @@ class FiniteMotion(ElementFamily):
         forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
         return self.map.vector(forces - self._linear(d, c) if static else forces)
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        d = self.map.gather(u)
-        _, K = self._derivative(lambda d: self.element_forces(d, coefficients), d)
-        return self._tangent(K, coefficients)
+    def tangent_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        d, c = self.map.gather(passage.u), passage.coefficients
+        _, K = self._derivative(lambda d: self.element_forces(d, c), d)
+        return self._tangent(K, c)
 
     def _tangent(self, K: Array, coefficients: Array) -> sp.csr_matrix:
         K = K - self._linear_inertia(coefficients)

@@ -103,21 +103,21 @@ class PlacedFamily(ElementFamily):
             total = total + self.P[k, unit] * self._own_unit(int(k))
         return sp.csr_matrix(total)
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
-        return np.asarray(self.B.T @ self.inner.internal_force(self.B @ u, self.P @ coefficients))
+    def internal_force(self, passage: Passage) -> Array:
+        return np.asarray(self.B.T @ self.inner.internal_force(self._own_passage(passage)))
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        return self._carried(self.inner.tangent_stiffness(self.B @ u, self.P @ coefficients))
+    def tangent_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        return self._carried(self.inner.tangent_stiffness(self._own_passage(passage)))
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
-        return self.inner.strain_energy(self.B @ u, self.P @ coefficients)
+    def strain_energy(self, passage: Passage) -> float:
+        return self.inner.strain_energy(self._own_passage(passage))
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        own = self.inner.inertia_moments(self.B @ u, self.B @ v, self.P @ coefficients)
+    def inertia_moments(self, passage: Passage) -> Array:
+        own = self.inner.inertia_moments(self._own_passage(passage))
         return placed_moments(own, self.r, self.R)
 
-    def section_resultants(self, u: Array, coefficients: Array) -> Array:
-        own = self.inner.section_resultants(self.B @ u, self.P @ coefficients).reshape(-1, 3, 3)
+    def section_resultants(self, passage: Passage) -> Array:
+        own = self.inner.section_resultants(self._own_passage(passage)).reshape(-1, 3, 3)
         out = own @ self.R.T
         out[:, 0] += self.r
         return out.reshape(-1, 9)
@@ -136,20 +136,17 @@ class PlacedFamily(ElementFamily):
         M, C, D, K = map(self._carried, self.inner.rate_tangents(self._own_passage(passage)))
         return Beyond(M, C, sp.csr_matrix(D - a * self.mass() - b * self.stiffness()), K)
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
-        a, b = (x + y for x, y in zip(rayleigh, self.rayleigh, strict=True))
-        inner = self.inner.displaced(self.B @ u, self.P @ coefficients, (a, b))
-        return Displaced(*(None if A is None else self._carried(A) for A in inner))
+    def displaced(self, passage: Passage) -> Displaced:
+        return self._changed(self.inner.displaced(self._own_passage(passage)))
 
-    def strain_square(
-        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
-    ) -> Displaced:
-        a, b = (x + y for x, y in zip(rayleigh, self.rayleigh, strict=True))
-        inner = self.inner.strain_square(self.B @ u, self.P @ coefficients, (a, b))
-        return Displaced(*(None if A is None else self._carried(A) for A in inner))
+    def strain_square(self, passage: Passage) -> Displaced:
+        return self._changed(self.inner.strain_square(self._own_passage(passage)))
 
-    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
-        return self._carried(self.inner.viscous_stiffness(self.B @ u))
+    def _changed(self, own: Displaced) -> Displaced:
+        return Displaced(*(None if A is None else self._carried(A) for A in own))
+
+    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        return self._carried(self.inner.viscous_stiffness(self._own_passage(passage)))
 
 
 def unit_kinematics(r: Array, R: Array) -> Array:

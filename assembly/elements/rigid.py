@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
-from assembly.elements.family import Displaced, ElementFamily
+from assembly.elements.family import Displaced, ElementFamily, Passage
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_rotation import STEP, inertia_gradient
 from assembly.elements.moments import section_moments
@@ -67,18 +67,18 @@ class RigidFamily(FiniteMotion):
         force, (moment,) = inertia_gradient(self.inertia, moved, [turn], motion, drag)
         return np.concatenate([force, moment], axis=-1)
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        y, rate = self.map.gather(u), self.map.gather(v)
+    def inertia_moments(self, passage: Passage) -> Array:
+        y, rate = self.map.gather(passage.u), self.map.gather(passage.v)
         path: Any = Taylor.of(y, rate, 0.0 * rate)
         moved, turn = self.points + path[..., :3], path[..., 3:]
         return section_moments(self.inertia, np.ones(len(y)), moved, [turn])
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+    def displaced(self, passage: Passage) -> Displaced:
         """M of the rotated bodies; what the load adds is in `geometric`."""
-        y, units = self.map.gather(u), np.eye(6)[:, None]
+        y, units, a = self.map.gather(passage.u), np.eye(6)[:, None], passage.rayleigh[0]
         turned = np.broadcast_to(1j * STEP * y, (6, *y.shape))
         state = np.concatenate([turned, 0.0 * turned, units + 0.0 * turned], axis=-1)
         none = np.zeros((3, 3))
-        forces = self.element_forces(state, coefficients, none, static=False).imag / STEP
+        forces = self.element_forces(state, passage.coefficients, none, static=False).imag / STEP
         M = self.map.matrix(np.moveaxis(forces, 0, -1))
-        return Displaced(None, M, rayleigh[0] * M if rayleigh[0] else None)
+        return Displaced(None, M, a * M if a else None)

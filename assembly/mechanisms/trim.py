@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
+from assembly.elements.family import Passage
 from assembly.errors import ConvergenceError, MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.magnitudes import ROUND_OFF
@@ -202,7 +203,7 @@ class Trim:
         """
         at = self.state.bodies.loading[self.state.motion.topology.number(body)]
         u, families = self.displacements[body], self.state.motion.topology.bodies[body].families
-        tables = [f.section_resultants(u, at) for f in families]
+        tables = [f.section_resultants(Passage.at_rest(u, at)) for f in families]
         tables = [table for table in tables if len(table)]
         if not tables:
             raise MechanismError(f"resultants: body {body!r} has no beam elements")
