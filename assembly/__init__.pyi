@@ -130,13 +130,13 @@ from assembly.materials.sections import (
     tube as tube,
 )
 from assembly.mechanisms.applied_loads import Load as Load
-from assembly.mechanisms.bushings import Bushing as Bushing
-from assembly.mechanisms.bushings import bushing as bushing
 from assembly.mechanisms.drivers import Driver as Driver
 from assembly.mechanisms.drivers import driver as driver
+from assembly.mechanisms.joints import Bushing as Bushing
 from assembly.mechanisms.joints import (
     Joint as Joint,
 )
+from assembly.mechanisms.joints import bushing as bushing
 from assembly.mechanisms.joints import (
     cylindrical as cylindrical,
 )

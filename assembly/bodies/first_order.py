@@ -30,8 +30,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.bodies.operators import BodyOperators, restrict
-from assembly.bodies.statics import nonzero, sum_operators
+from assembly.bodies.operators import BodyOperators, nonzero, restrict, sum_operators
 from assembly.elements.family import Displaced, Passage
 from assembly.errors import ConvergenceError
 from assembly.kinematics import UNIT_COUNT, Kinematics

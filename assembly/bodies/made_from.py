@@ -20,7 +20,6 @@ from assembly.bodies.body_data import LISTED
 
 Parameters = ParamSpec("Parameters")
 Built = TypeVar("Built")
-DIGITS = 12  # of a SHA-256
 
 
 def described(build: Callable[Parameters, Built]) -> Callable[Parameters, Built]:
@@ -51,8 +50,7 @@ def in_words(value: Any) -> str:
     """A value in one line: small ones as they are, files and large arrays by their SHA-256."""
     if isinstance(value, Path | str) and Path(value).suffix and Path(value).is_file():
         with Path(value).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return f"{Path(value).name} [sha256 {digest[:DIGITS]}]"
+            return f"{Path(value).name} [{_shortened(hashlib.file_digest(file, 'sha256'))}]"
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, meshio.Mesh):
@@ -91,4 +89,9 @@ def _digest(*arrays: Any) -> str:
     total = hashlib.sha256()
     for array in arrays:
         total.update(np.ascontiguousarray(array).tobytes())
-    return f"sha256 {total.hexdigest()[:DIGITS]}"
+    return _shortened(total)
+
+
+def _shortened(total: Any) -> str:
+    """The first 12 digits of a SHA-256."""
+    return f"sha256 {total.hexdigest()[:12]}"

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.operators import BodyOperators, present, restrict
-from assembly.bodies.statics import held_couples, nonzero
+from assembly.bodies.operators import BodyOperators, held_couples, nonzero, present, restrict
 from assembly.elements.family import Beyond, Passage
 from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
 from assembly.kinematics import Kinematics

@@ -46,7 +46,6 @@ KINDS = (
     Kind("gel, tissue, soft rubber", (1e2, 2e6), (800.0, 1.4e3), (0.41, 0.5)),
     Kind("foam, honeycomb, aerogel", (1e2, 5e10), (0.1, 800.0)),
 )
-DENSITIES = (0.1, 1e6)  # of all kinds
 FASTEST_WAVE = 3e4  # m/s; diamond has 18,000, carbon nanotubes 27,000
 STIFF, STIFF_NU = 1e10, (-0.3, 0.47)  # above this E solids have such Poisson's ratios
 
@@ -133,7 +132,7 @@ def _unit_questions(
         key = "E" if _apart(E, E_known) >= _apart(rho, rho_known) else "rho"
         has = f"{name} has E = {E_known:.3g} Pa and rho = {rho_known:g} kg/m³"
         return [(key, f"{has}; is this another material?")]
-    if not DENSITIES[0] <= rho <= DENSITIES[1]:
+    if not min(kind.rho[0] for kind in KINDS) <= rho <= max(kind.rho[1] for kind in KINDS):
         return [("rho", "no material has it; is this in kg/m³?")]
     text = f"no known material has it with rho = {rho:g} kg/m³; is E in Pa and rho in kg/m³?"
     return [("E", text)]

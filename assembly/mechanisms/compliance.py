@@ -38,9 +38,9 @@ from assembly.elements.taylor import Taylor, matrix_product
 from assembly.errors import MechanismError
 from assembly.kinematics import skew
 from assembly.magnitudes import DIFFERENCE
-from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joint_rows import Condition, Evaluated, Frames, JointRows, triads
+from assembly.mechanisms.joints import Bushing
 from assembly.types import Array, Index, Mask
 
 

@@ -21,9 +21,8 @@ from scipy.spatial.transform import Rotation
 from assembly.elements.taylor import Taylor, dot, matrix_product, matrix_vector
 from assembly.errors import MechanismError
 from assembly.kinematics import skew, unit_axis
-from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
-from assembly.mechanisms.joints import Joint
+from assembly.mechanisms.joints import Bushing, Joint
 from assembly.motion.laws import Law
 from assembly.types import Array, Index
 

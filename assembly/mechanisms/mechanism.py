@@ -24,12 +24,11 @@ from assembly.linalg.factorization import Factorization
 from assembly.linalg.symmetric import SMALL
 from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.applied_loads import Load
-from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.elastic_reduction import ElasticReduction, frame_stiffness, reduced_parts
 from assembly.mechanisms.first_order import FREE, first_order_parts
 from assembly.mechanisms.joint_assembly import K
-from assembly.mechanisms.joints import Joint
+from assembly.mechanisms.joints import Bushing, Joint
 from assembly.mechanisms.reactions import deflections_by_name
 from assembly.mechanisms.topology import Topology
 from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism

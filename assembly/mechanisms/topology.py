@@ -18,12 +18,11 @@ from assembly.bodies.in_motion import MovingBodies
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
 from assembly.mechanisms.applied_loads import AppliedLoads, Load
-from assembly.mechanisms.bushings import Bushing, determining
 from assembly.mechanisms.compliance import Compliance, Deflections
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joint_points import JointPoint, joint_points
 from assembly.mechanisms.joint_rows import JointRows, conditions, driving_condition, mean_conditions
-from assembly.mechanisms.joints import GROUND, Joint
+from assembly.mechanisms.joints import GROUND, Bushing, Joint, determining
 from assembly.mechanisms.part_checks import check_bodies, check_names
 from assembly.mechanisms.rigid_state import Pose
 from assembly.motion.laws import Uniform

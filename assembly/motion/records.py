@@ -24,10 +24,8 @@ from scipy.spatial.transform import Rotation, RotationSpline
 
 from assembly.errors import MotionError
 from assembly.kinematics import Kinematics, skew
-from assembly.magnitudes import POSITION
+from assembly.magnitudes import POSITION, TIME
 from assembly.types import Array
-
-LONGEST_TIME, SHORTEST_STEP = 1e15, 1e-15  # s, of a record
 
 
 @dataclass(frozen=True)
@@ -110,19 +108,19 @@ def check_times(times: ArrayLike, least: int) -> Array:
     t = np.asarray(times, dtype=float)
     if t.ndim != 1 or len(t) < least:
         raise MotionError(f"times: at least {least} instants are needed, got shape {t.shape}")
-    inside = np.abs(t) <= LONGEST_TIME
+    inside = np.abs(t) <= TIME.largest
     if not np.all(inside):
         entry = int(np.argmin(inside))
         raise MotionError(
-            f"times: entry {entry} is not a finite number of at most {LONGEST_TIME:g} s"
+            f"times: entry {entry} is not a finite number of at most {TIME.largest:g} s"
         )
     steps = np.diff(t)
     if np.any(steps <= 0.0):
         row = int(steps.argmin()) + 1
         raise MotionError(f"times: must increase, but t[{row}] = {t[row]:g} ≤ t[{row - 1}]")
-    if steps.min() < SHORTEST_STEP:
+    if steps.min() < TIME.least:
         row = int(steps.argmin()) + 1
-        raise MotionError(f"times: t[{row}] is less than {SHORTEST_STEP:g} s after t[{row - 1}]")
+        raise MotionError(f"times: t[{row}] is less than {TIME.least:g} s after t[{row - 1}]")
     return t
 
 

@@ -13,7 +13,7 @@ from assembly.bodies.body_data import BodyData
 from assembly.bodies.first_order import FirstOrder
 from assembly.bodies.in_motion import BodiesMotion, MovingBodies
 from assembly.bodies.nonlinear import Equilibrium
-from assembly.bodies.statics import BodyStatics
+from assembly.bodies.operators import BodyStatics
 from assembly.elements.family import Beyond, Displaced, Passage
 from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
