@@ -15,6 +15,8 @@ from assembly.elements.moments import SIZE as MOMENTS
 from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import Array, Index
 
+Rates = tuple[Array, Array | None]  # `Passage.drag`, and the resistance of elements to strain rates
+
 
 @dataclass(frozen=True)
 class Passage:

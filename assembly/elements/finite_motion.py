@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.elements.beam_shapes import symmetric
-from assembly.elements.family import Beyond, ElementFamily, Passage
+from assembly.elements.family import Beyond, ElementFamily, Passage, Rates
 from assembly.elements.large_rotation import value_and_jacobian
 from assembly.elements.scatter import ElementMap
 from assembly.types import AnyArray, Array
@@ -31,17 +31,12 @@ class FiniteMotion(ElementFamily):
 
     @abstractmethod
     def element_forces(
-        self,
-        state: AnyArray,
-        coefficients: Array,
-        drag: Array | None = None,
-        resistance: Array | None = None,
-        static: bool = True,
+        self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
     ) -> AnyArray:
         """All forces (..., E, n).
 
-        state (..., E, n): displacements; with drag, `Passage.drag`, velocities and accelerations
-        too, (..., E, 3 n). resistance: to strain rates. static: without it only what rates cause.
+        state (..., E, n): displacements; with rates, velocities and accelerations too,
+        (..., E, 3 n). static: without it only what rates cause.
         """
 
     # The linear matrices.
@@ -116,8 +111,8 @@ class FiniteMotion(ElementFamily):
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
         M, C = self._linear_rates(passage.omega)
-        resistance = self._resistance(passage.rayleigh[1])
-        forces = self.element_forces(state, c, passage.drag, resistance, static)
+        rates = passage.drag, self._resistance(passage.rayleigh[1])
+        forces = self.element_forces(state, c, rates, static)
         forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
         return self.map.vector(forces - self._linear(d, c) if static else forces)
 
@@ -135,14 +130,14 @@ class FiniteMotion(ElementFamily):
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
         M, C = self._linear_rates(passage.omega)
-        resistance = self._resistance(passage.rayleigh[1])
+        drag = passage.drag, self._resistance(passage.rayleigh[1])
         moving = state if rates else d
 
         def forces(at: AnyArray) -> AnyArray:
             still = state[:, at.shape[-1] :]
             still = np.broadcast_to(still, (*at.shape[:-1], still.shape[-1]))
             at = np.concatenate([at, still], axis=-1)
-            return self.element_forces(at, c, passage.drag, resistance)
+            return self.element_forces(at, c, drag)
 
         value, by = self._derivative(forces, moving)
         linear = self._linear_inertia(c), C + self._damping, M
@@ -160,7 +155,7 @@ class FiniteMotion(ElementFamily):
         n = state.shape[-1] // 3
         M, C = self._linear_rates(passage.omega)
         resistance = self._resistance(passage.rayleigh[1])
-        undamped = replace(passage, rayleigh=(0.0, 0.0)).drag
+        undamped = replace(passage, rayleigh=(0.0, 0.0)).drag, None
         _, whole = self._derivative(lambda at: self.element_forces(at, c, undamped), state)
         by_d, by_v, by_a = np.split(whole, 3, axis=-1)
         D, K, static = np.zeros_like(M), np.zeros_like(M), by_d
@@ -174,8 +169,8 @@ class FiniteMotion(ElementFamily):
 
             def damping(at: Array) -> Array:
                 at = np.concatenate([at, 0.0 * at[..., :n]], axis=-1)
-                drag = self.element_forces(at, c, mass_damping, resistance, static=False)
-                inertia = self.element_forces(at, c, 0.0 * mass_damping, static=False)
+                drag = self.element_forces(at, c, (mass_damping, resistance), static=False)
+                inertia = self.element_forces(at, c, (0.0 * mass_damping, None), static=False)
                 return np.asarray(drag - inertia)
 
             _, by_both = self._derivative(damping, state[:, : 2 * n])

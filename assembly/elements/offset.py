@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from assembly.dofs import SPATIAL, DofMap
 from assembly.elements.beam import BeamFamily
-from assembly.elements.family import Displaced, Passage
+from assembly.elements.family import Displaced, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_rotation import moved_by, spin_transposed, turned_by
 from assembly.elements.scatter import ElementMap
@@ -91,18 +91,13 @@ class OffsetFamily(FiniteMotion):
         return np.concatenate(parts, axis=-1)
 
     def element_forces(
-        self,
-        state: AnyArray,
-        coefficients: Array,
-        drag: Array | None = None,
-        resistance: Array | None = None,
-        static: bool = True,
+        self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
     ) -> AnyArray:
         """Those of the beams at the ends of the turned arms."""
-        path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
+        path: Any = state if rates is None else Taylor.of(*np.split(state, 3, axis=-1))
         own = self._moved(path)
-        own = own if drag is None else np.concatenate(list(own.data), axis=-1)
-        forces = self.inner.element_forces(own, coefficients, drag, resistance, static)
+        own = own if rates is None else np.concatenate(list(own.data), axis=-1)
+        forces = self.inner.element_forces(own, coefficients, rates, static)
         out, d = forces.copy(), value_of(path)
         for k in range(2):
             turn = slice(6 * k + 3, 6 * k + 6)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
-from assembly.elements.family import Displaced, ElementFamily, Passage
+from assembly.elements.family import Displaced, ElementFamily, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_rotation import STEP, inertia_gradient
 from assembly.elements.moments import section_moments
@@ -54,14 +54,10 @@ class RigidFamily(FiniteMotion):
         return RigidFamily(dofs, np.concatenate(nodes), inertia)
 
     def element_forces(
-        self,
-        state: AnyArray,
-        coefficients: Array,
-        drag: Array | None = None,
-        resistance: Array | None = None,
-        static: bool = True,
+        self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
     ) -> AnyArray:
         motion = coefficients if static else None
+        drag = None if rates is None else rates[0]
         path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
         moved, turn = self.points + path[..., :3], path[..., 3:]
         force, (moment,) = inertia_gradient(self.inertia, moved, [turn], motion, drag)
@@ -79,6 +75,8 @@ class RigidFamily(FiniteMotion):
         turned = np.broadcast_to(1j * STEP * y, (6, *y.shape))
         state = np.concatenate([turned, 0.0 * turned, units + 0.0 * turned], axis=-1)
         none = np.zeros((3, 3))
-        forces = self.element_forces(state, passage.coefficients, none, static=False).imag / STEP
+        forces = (
+            self.element_forces(state, passage.coefficients, (none, None), static=False).imag / STEP
+        )
         M = self.map.matrix(np.moveaxis(forces, 0, -1))
         return Displaced(None, M, a * M if a else None)
