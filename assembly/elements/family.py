@@ -96,7 +96,7 @@ class ElementFamily:
     """Base of the families: every contribution is zero by default.
 
     All matrices are (size, size) over all DOFs of the body, before supports. A matrix is
-    anything that satisfies `assembly.combination.Operator`. A unit number counts the unit
+    any object with `shape`, `@` and `tocsr()`. A unit number counts the unit
     kinematics of `assembly.kinematics.acceleration_units`: 0–5 ω_iω_j in PAIRS order, 6–8 ε_i,
     9–11 a_O,i.
     """
@@ -229,8 +229,10 @@ class ElementFamily:
         return self.rate_tangents(passage), self.tangent_stiffness(passage)
 
     def displaced(self, passage: Passage) -> Displaced:
-        """The derivatives of the matrices by s at the displacement s u, s = 0, under the inertia
-        load of s coefficients, with the damping of `rayleigh`. For prestress="first-order".
+        """The derivatives of the matrices by s at the displacement s u, s = 0.
+
+        The inertia load is that of s coefficients, the damping that of `rayleigh`. For
+        prestress="first-order".
         """
         return Displaced()
 

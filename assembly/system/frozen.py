@@ -40,17 +40,6 @@ def check_is_frozen(system: object) -> None:
     raise InputError(f"system: expected a FrozenSystem, got {kind}{hint}")
 
 
-def _checked(name: str, matrix: Any) -> Any:
-    """The matrix; InputError where a dense or sparse one has entries that are no real numbers."""
-    if matrix is None or isinstance(matrix, Combination):
-        return matrix
-    if getattr(getattr(matrix, "dtype", None), "kind", "f") == "c":
-        raise InputError(f"{name}: has complex entries; a frozen system is real, damping goes to D")
-    if sp.issparse(matrix) or hasattr(matrix, "tocsr"):
-        return matrix
-    return as_numbers(matrix, name)
-
-
 def _named(name: str, meaning: str) -> cached_property[sp.csr_matrix]:
     """One of the named matrices of a frozen system."""
 
@@ -125,19 +114,15 @@ class FrozenSystem:
         frame: str = "body",
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        if isinstance(M, Combination):
-            n = M.shape[0]
-        else:
-            M = _checked("M", M)
-            if M is None:
-                raise InputError("M: a frozen system needs a mass matrix (n, n), got None")
-            shape = M.shape if sp.issparse(M) else np.atleast_2d(M).shape
-            n = int(shape[0])
+        if M is None:
+            raise InputError("M: a frozen system needs a mass matrix (n, n), got None")
+        mass = Combination.wrap(M, None, "M")
+        n = mass.shape[0]
         if n == 0:
             raise InputError("M: the system has no DOFs left (is every node clamped?)")
-        given = (M, C, D, K, K_epsilon, K_omega2, K_G, K_D, K_transport)
+        given = (mass, C, D, K, K_epsilon, K_omega2, K_G, K_D, K_transport)
         self.parts: dict[str, Combination] = {
-            name: Combination.wrap(_checked(name, matrix), n, name)
+            name: Combination.wrap(matrix, n, name)
             for name, matrix in zip(PARTS, given, strict=True)
         }
         self.n = n
