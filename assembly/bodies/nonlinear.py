@@ -16,7 +16,6 @@ displaced shape too: sections and rigid masses that have rotated move about othe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +24,7 @@ import scipy.sparse as sp
 
 from assembly.bodies.operators import BodyOperators, held_couples, nonzero, present, restrict
 from assembly.elements.family import Beyond, Passage
-from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
+from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.kinematics import Kinematics
 from assembly.linalg.combination import Combination
 from assembly.linalg.factorization import Factorization
@@ -48,30 +47,29 @@ class Equilibrium:
 
 
 def equilibrium(
-    ops: BodyOperators, motion: Kinematics, load_steps: Sequence[int] = (1, 4, 16, 64)
+    ops: BodyOperators, motion: Kinematics, smallest: float = 1.0 / 64.0
 ) -> Equilibrium:
     """The body at rest in its moving frame, stretched by its own inertia; ops over all DOFs.
 
     Raises ConvergenceError (`partial` is the displacement of the last load step reached) when there
-    is no equilibrium near by: past a divergence, or under a load that buckles the body.
+    is no equilibrium near by: past a divergence, or under a load that buckles the body. smallest:
+    load step, of the whole load, below which it gives up.
     """
-    problem = _Problem(ops, motion)
-    reached = np.zeros(ops.n)
-    fault: FrozenMotionError | None = None
-    for count in load_steps:
-        u = np.zeros(ops.n)
+    problem, u = _Problem(ops, motion), np.zeros(ops.n)
+    share, step = 0.0, 1.0
+    while share < 1.0:
         try:
-            for step in range(1, count + 1):
-                u = problem.newton(step / count, u)
-                reached = u
-            return Equilibrium(u, problem.supported_tangent(u), problem.beyond(u))
+            u = problem.newton(share + step, u)
+            share += step
         except (ConvergenceError, SingularSystemError) as failure:
-            fault = failure
-    raise ConvergenceError(
-        f"prestress: no equilibrium found at the stretched shape, in {load_steps[-1]} load steps"
-        f" ({fault}); is the motion past a divergence?",
-        partial=reached,
-    )
+            step *= 0.5
+            if step < smallest:
+                raise ConvergenceError(
+                    f"prestress: no equilibrium found at the stretched shape beyond {share:.4g} of "
+                    f"the load ({failure}); is the motion past a divergence?",
+                    partial=u,
+                ) from None
+    return Equilibrium(u, problem.supported_tangent(u), problem.beyond(u))
 
 
 class _Problem:

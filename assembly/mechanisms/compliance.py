@@ -98,10 +98,6 @@ class Deflections:
     def __len__(self) -> int:
         return len(self.bushings) * self.size
 
-    def rows(self, number: int) -> slice:
-        """The rows of one bushing."""
-        return slice(number * self.size, (number + 1) * self.size)
-
     def evaluate(self, frames: Frames, t: ArrayLike) -> Deflected:
         """All deflections of moving frames at times t (...); MechanismError beyond half a turn."""
         e = self.translation.evaluate(frames, t)
