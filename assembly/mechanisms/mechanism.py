@@ -25,13 +25,13 @@ from assembly.linalg.symmetric import SMALL
 from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.drivers import Driver
+from assembly.mechanisms.elastic_mechanism import ElasticMechanism
 from assembly.mechanisms.elastic_reduction import ElasticReduction, frame_stiffness, reduced_parts
 from assembly.mechanisms.first_order import FREE, first_order_parts
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joints import Bushing, Joint
 from assembly.mechanisms.reactions import deflections_by_name
 from assembly.mechanisms.topology import Topology
-from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism
 from assembly.system.frozen import FrozenSeries, FrozenSystem
 from assembly.system.supports import unresisted
 from assembly.types import Array
@@ -39,7 +39,7 @@ from assembly.types import Array
 LARGE_BODY = SMALL  # degrees of freedom of a body from which a reduced basis of it pays
 
 
-class Mechanism(TrimmedMechanism):
+class Mechanism(ElasticMechanism):
     """Elastic and rigid bodies, joints and drivers.
 
     Parameters
