@@ -26,8 +26,8 @@ from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.applied_loads import Load
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.elastic_mechanism import ElasticMechanism
-from assembly.mechanisms.elastic_reduction import ElasticReduction, frame_stiffness, reduced_parts
-from assembly.mechanisms.first_order import FREE, first_order_parts
+from assembly.mechanisms.elastic_reduction import ElasticReduction
+from assembly.mechanisms.first_order import FREE, FirstOrderDeflections
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joints import Bushing, Joint
 from assembly.mechanisms.reactions import deflections_by_name
@@ -258,9 +258,7 @@ class Mechanism(ElasticMechanism):
         pattern = elastic.pattern(stressed, deflected)[1]
         T = elastic.transform(now)
         T = T if transport else Taylor.constant(T.value)
-        found = reduced_parts(
-            self.dynamics, elastic, now, T, transport, stressed, deflected=deflected
-        )
+        found = elastic.parts(now, T, transport, stressed, deflected)
         resists = [self._frame_stiffness] * len(times)
         if K in found.joints:
             springs = [self.topology.over_all(S) for S in found.joints[K]]
@@ -282,10 +280,8 @@ class Mechanism(ElasticMechanism):
             released = without_stiffness(self.dynamics.released(now, ~elastic.held))
             if any(fields.shape[1] for fields in released):
                 raise MechanismError(FREE)
-            parts, Q = (
-                first_order_parts(self.dynamics, elastic, now, T, transport, found, Q),
-                0.0 * Q,
-            )
+            shape = FirstOrderDeflections(self.dynamics, elastic, now, T.value, found, Q)
+            parts, Q = shape.parts(T, transport), 0.0 * Q
         return FrozenSeries(
             times,
             pattern.sparsity,
@@ -337,7 +333,13 @@ class Mechanism(ElasticMechanism):
 
     @property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
-        return frame_stiffness(self.topology)
+        """The bodies' springs to their frames, each over the DOFs of all bodies."""
+        size, out = int(self.topology.offsets[-1]), []
+        for body, first in zip(self.bodies.values(), self.topology.offsets[:-1], strict=True):
+            for A in (A.tocoo() for A in body.frame_stiffness):
+                entries = (A.data, (A.row + first, A.col + first))
+                out.append(sp.csr_matrix(entries, shape=(size, size)))
+        return tuple(out)
 
     @property
     def made_from(self) -> str:

@@ -209,14 +209,6 @@ class InverseDynamics:
         load[..., self.topology.touched] -= (acting[..., None, :] @ now.gradient.value)[..., 0, :]
         return load
 
-    def hessian(self, now: Instant) -> Array:
-        """Second derivatives of all rows by the motions of their points, (..., rows, 12, 12)."""
-        parts = [self.closure.rows.node_hessian(now.evaluated)]
-        if now.deflected is not None:
-            assert self.topology.compliance.deflections is not None
-            parts.append(self.topology.compliance.deflections.hessian(now.deflected))
-        return np.concatenate(parts, axis=-3)
-
     def released(self, now: Instant, rows: Mask) -> Array:
         """Velocity fields (..., all DOFs, r) per unit rate of each chosen condition (m,)."""
         free = np.flatnonzero(rows)

@@ -18,10 +18,16 @@ from assembly.bodies.in_motion import MovingBodies
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
 from assembly.mechanisms.applied_loads import AppliedLoads, Load
-from assembly.mechanisms.compliance import Compliance, Deflections
+from assembly.mechanisms.compliance import Compliance, Deflected, Deflections
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joint_points import JointPoint, joint_points
-from assembly.mechanisms.joint_rows import JointRows, conditions, driving_condition, mean_conditions
+from assembly.mechanisms.joint_rows import (
+    Evaluated,
+    JointRows,
+    conditions,
+    driving_condition,
+    mean_conditions,
+)
 from assembly.mechanisms.joints import GROUND, Bushing, Joint, determining
 from assembly.mechanisms.part_checks import check_bodies, check_names
 from assembly.mechanisms.rigid_state import Pose
@@ -199,6 +205,14 @@ class Topology:
     def spread(self, gradient: Array) -> Array:
         """Gradients (..., rows, 12) over the constrained DOFs, (..., rows, J)."""
         return np.asarray(self.on_units(gradient) @ self.seen[:-1])
+
+    def hessian(self, evaluated: Evaluated, deflected: Deflected | None) -> Array:
+        """Second derivatives of all rows by the motions of their points, (..., rows, 12, 12)."""
+        parts = [self.rows.node_hessian(evaluated)]
+        if deflected is not None:
+            assert self.compliance.deflections is not None
+            parts.append(self.compliance.deflections.hessian(deflected))
+        return np.concatenate(parts, axis=-3)
 
     def curvature(
         self,
