@@ -26,6 +26,8 @@ class BarFamily(ElementFamily):
     a bar has no length.
     """
 
+    resists_rigid_motions = False
+
     def __init__(
         self,
         dofs: DofMap,
@@ -80,10 +82,6 @@ class BarFamily(ElementFamily):
 
     def stiffness(self) -> sp.csr_matrix:
         return self._stretch(self.EA / self.length, self._along)
-
-    def frame_stiffness(self) -> sp.csr_matrix:
-        """Nothing: the elements strain in no rigid motion."""
-        return self.zero()
 
     def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
         return tuple(self._inertia(unit) for unit in SKEW_UNITS)

@@ -54,6 +54,8 @@ class Continuum(ElementFamily):
     blocks of cells name by number.
     """
 
+    resists_rigid_motions = False
+
     def __init__(self, cells: Cells, laws: Sequence[Law]) -> None:
         self.cells, self.points = cells, cells.points
         self.blocks, self.dimension = cells.blocks, cells.dimension
@@ -110,10 +112,6 @@ class Continuum(ElementFamily):
                 part = products[rows] @ elasticity
                 total[rows] = part if products is total else total[rows] + part
         return pattern.symmetric(total.reshape(-1, d, d))
-
-    def frame_stiffness(self) -> sp.csr_matrix:
-        """Nothing: the elements strain in no rigid motion."""
-        return self.zero()
 
     def geometric(self, u: Array, unit: int | None) -> Any:
         """K_G = ∫ ∇φ_a·σ∇φ_b ⊗ I of the stress σ = c : ∇u at the quadrature points of K."""

@@ -104,6 +104,8 @@ class ElementFamily:
     size: int
     # Whether `geometric` depends on the displacement.
     stress_from_displacement: bool = True
+    # Whether K may resist rigid motions; false where the elements strain in none.
+    resists_rigid_motions: bool = True
     # Damping of the family alone in proportion to its mass, 1/s.
     mass_damping: float = 0.0
 
@@ -129,10 +131,6 @@ class ElementFamily:
     def stiffness(self) -> Any:
         """K, elastic."""
         return self.zero()
-
-    def frame_stiffness(self) -> Any:
-        """The part of K that may resist rigid motions; zero where its form rules that out."""
-        return self.stiffness()
 
     def gyroscopic(self) -> tuple[Any, ...]:
         """G_x, G_y, G_z with G(w) = Σ w_i G_i = ∫ρ Nᵀ w̃ N."""

@@ -24,6 +24,7 @@ class FiniteMotion(ElementFamily):
     elements.
     """
 
+    resists_rigid_motions = False
     map: ElementMap
     _forms: Array  # (E, 10, n, n) of the linear elements: mass, six of ω_iω_j, three of w
     _unit_loads: Array  # (E, n, 12)
@@ -43,10 +44,6 @@ class FiniteMotion(ElementFamily):
 
     def mass(self) -> sp.csr_matrix:
         return self.map.matrix(symmetric(self._forms[:, 0]))
-
-    def frame_stiffness(self) -> sp.csr_matrix:
-        """Nothing: the elements strain in no rigid motion."""
-        return self.zero()
 
     def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
         return tuple(self.map.matrix(symmetric(self._forms[:, k])) for k in range(1, 7))

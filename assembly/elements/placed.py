@@ -38,6 +38,7 @@ class PlacedFamily(ElementFamily):
     ) -> None:
         self.size = B.shape[1]
         self.stress_from_displacement = inner.stress_from_displacement
+        self.resists_rigid_motions = inner.resists_rigid_motions
         self.inner, self.B, self.R, self.rayleigh = inner, B, R, rayleigh
         self.mass_damping = rayleigh[0] + inner.mass_damping
         self.nodes = nodes
@@ -57,9 +58,6 @@ class PlacedFamily(ElementFamily):
 
     def stiffness(self) -> sp.csr_matrix:
         return self._carried(self.inner.stiffness())
-
-    def frame_stiffness(self) -> sp.csr_matrix:
-        return self._carried(self.inner.frame_stiffness())
 
     def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
         return self._combined(self.inner.gyroscopic(), self.R.T)

@@ -207,14 +207,12 @@ class JointRows:
         )
         given = np.array([np.zeros(3) if c.direction is None else c.direction for c in conditions])
         far = np.where(distance[:, None], points[:, 1], given)
-        self.far = far
-        self.near = points[:, 0] * self.distance
         self.labels = [
             f"driver of {joint}" if moved else f"joint {joint}"
             for joint, moved in zip(self.joints, self.driven, strict=True)
         ]
         # A direction rotates with its node like a point at the offset g.
-        self.rigid_levers = (self.near, far)
+        self.rigid_levers = (points[:, 0] * self.distance, far)
         self.node_levers = (
             levers[:, 0] * self.distance,
             np.where(distance[:, None], levers[:, 1], given),
@@ -271,8 +269,9 @@ class JointRows:
         relative = matrix_product(towards, rotation.along(b, -3)).along(self._pair_of, -3)
         apart = matrix_vector(towards, origin.along(b, -2) - origin.along(a, -2))
         gap = apart.along(self._pair_of, -2)
-        d = Taylor(_times(relative.data, self.far) + gap.data * self.distance)
-        d.data[0] -= self.near
+        near, far = self.rigid_levers
+        d = Taylor(_times(relative.data, far) + gap.data * self.distance)
+        d.data[0] -= near
         return Evaluated(dot(f, d) - c, f, d, relative, matrix_vector(relative.transposed, f))
 
     def drift(self, e: Evaluated, t: ArrayLike, pace: float = 1.0) -> Array:
