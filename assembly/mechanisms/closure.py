@@ -22,7 +22,7 @@ from assembly.errors import MechanismError, SingularPositionError
 from assembly.linalg.symmetric import ROUND_OFF
 from assembly.magnitudes import EQUAL
 from assembly.mechanisms.closure_equations import STRIDE, ClosureEquations, assembled, check_rank
-from assembly.mechanisms.joint_rows import Evaluated, JointRows
+from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import (
     Jacobian,
     Pose,
@@ -31,6 +31,7 @@ from assembly.mechanisms.rigid_state import (
     moving_frames,
     resting_frames,
 )
+from assembly.mechanisms.topology import Topology
 from assembly.types import Array, Index, Mask
 
 
@@ -45,25 +46,15 @@ class _Wall(SingularPositionError):
 class Closure:
     """The loop closure of a mechanism.
 
-    rows: the conditions, drivers included. count: number of moving bodies. components: the rigid
-    DOFs of a body: all six, or (0, 1, 5) in the plane. initial: a pose to assemble from.
-    length: a characteristic length, m. period: of the motion, s, when it has one.
+    initial: a pose to assemble from. period: of the motion, s, when it has one.
     """
 
     def __init__(
-        self,
-        rows: JointRows,
-        count: int,
-        components: tuple[int, ...],
-        initial: Pose,
-        length: float,
-        period: float | None,
-        first_step: float = 1e-3,
+        self, topology: Topology, initial: Pose, period: float | None, first_step: float = 1e-3
     ) -> None:
         """first_step: to the first anchor, s."""
-        self.rows, self.count = rows, count
-        self.length, self.period = length, period
-        self.equations = ClosureEquations(rows, count, components, length)
+        self.rows, self.count, self.period = topology.rows, len(topology.bodies), period
+        self.length, self.equations = topology.length, ClosureEquations(topology)
         self.active = self.equations.active
         start = assembled(self.equations, initial)
         check_rank(self.equations, start)

@@ -5,13 +5,14 @@ degrees of freedom, what vectors over them are, and its equilibrium at finite de
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.errors import ConvergenceError, InputError
 from assembly.kinematics import Kinematics, as_vector
@@ -26,7 +27,7 @@ from assembly.mechanisms.reactions import (
     drive_names,
     joint_reactions,
 )
-from assembly.mechanisms.rigid_state import Pose, RigidState
+from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
 from assembly.mechanisms.trim import Trim, equilibrium
 from assembly.motion.motion import FunctionMotion
@@ -37,27 +38,17 @@ from assembly.types import Array, Inexact, Mask
 class ElasticMechanism:
     """Bodies, joints and drivers in their rigid motion, and the DOFs that joints leave.
 
-    topology: what is connected to what. initial: a pose to assemble from. gravity (3,): m/s², fixed
-    axes. period: of the motion, s, or None. preferred: for a joint, the body whose DOFs remain.
+    topology: what is connected to what. gravity (3,): m/s², fixed axes. _preferred: for a joint,
+    the body whose DOFs remain.
     """
 
+    topology: Topology
+    bodies: dict[str, Body]
+    gravity: Array
+    closure: Closure
+    dynamics: InverseDynamics
+    _preferred: dict[str, str]
     _reductions: dict[tuple[bool, ...], ElasticReduction]
-
-    def __init__(
-        self,
-        topology: Topology,
-        initial: Pose,
-        gravity: Array,
-        period: float | None,
-        preferred: Mapping[str, str],
-    ) -> None:
-        self.topology, self.bodies, self.gravity = topology, topology.bodies, gravity
-        self._preferred, self._reductions = dict(preferred), {}
-        components = (0, 1, 5) if topology.planar else (0, 1, 2, 3, 4, 5)
-        self.closure = Closure(
-            topology.rows, len(self.bodies), components, initial, topology.length, period
-        )
-        self.dynamics = InverseDynamics(topology, self.closure, gravity)
 
     @property
     def period(self) -> float | None:

@@ -24,13 +24,14 @@ from assembly.linalg.factorization import Factorization
 from assembly.linalg.symmetric import SMALL
 from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.applied_loads import Load
+from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.elastic_mechanism import ElasticMechanism
 from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.first_order import FREE, FirstOrderDeflections
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joints import Bushing, Joint
-from assembly.mechanisms.reactions import deflections_by_name
+from assembly.mechanisms.reactions import InverseDynamics, deflections_by_name
 from assembly.mechanisms.topology import Topology
 from assembly.system.frozen import FrozenSeries, FrozenSystem
 from assembly.system.supports import unresisted
@@ -136,15 +137,14 @@ class Mechanism(ElasticMechanism):
             tuple(as_list(loads, Load, "loads", "assembly.Load(…)", MechanismError)),
             tuple(as_list(bushings, Bushing, "bushings", "assembly.bushing(…)", MechanismError)),
         )
-        self.name, preferred = name, dict(coordinates or {})
-        topology.check_coordinates(preferred)
-        super().__init__(
-            topology,
-            topology.initial_pose(dict(initial or {})),
-            as_vector(gravity, "gravity"),
-            topology.period if period is None else _positive(period),
-            preferred,
-        )
+        self.name, self._preferred, self._reductions = name, dict(coordinates or {}), {}
+        topology.check_coordinates(self._preferred)
+        self.topology, self.bodies = topology, topology.bodies
+        self.gravity = as_vector(gravity, "gravity")
+        start = topology.initial_pose(dict(initial or {}))
+        period = topology.period if period is None else _positive(period)
+        self.closure = Closure(topology, start, period)
+        self.dynamics = InverseDynamics(topology, self.closure, self.gravity)
 
     @property
     def matrix_period(self) -> float | None:
