@@ -468,8 +468,7 @@ class ElasticMechanism:
         guess = np.zeros(int(self.topology.offsets[-1])) if near is None else near.path[0]
         motion = getattr(near, "motion", None)
         if motion is None or (motion.state.t, motion.share, motion.elastic) != (t, 1.0, elastic):
-            now = self.dynamics.at(self.state(float(t)))
-            motion = DeformedMotion(self.dynamics, elastic, self._deformed_joints, now)
+            motion = self._motion(float(t), 1.0, None)
         return motion.closed(values[0], values[1], values[2], guess)
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
