@@ -1,6 +1,6 @@
 """The symmetric and the skew part of a sum of operators.
 
-An operator that is symmetric or skew (assembly/linalg/mirror.py) counts as that, so that its
+An operator that is symmetric or skew (assembly/linalg/symmetric.py) counts as that, so that its
 round-off is no damping and no circulatory force; only others are split.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.linalg.combination import Combination
-from assembly.linalg.mirror import ROUND_OFF, SMALL, symmetry_of
+from assembly.linalg.symmetric import ROUND_OFF, SMALL, symmetry_of
 
 
 def parts_of(
@@ -42,7 +42,7 @@ def parts_of(
 
 
 def _half(A: sp.csr_matrix, sign: float) -> sp.csr_matrix:
-    """(A ± Aᵀ)/2 without entries that are round-off to assembly.mirror.is_symmetric or is_skew."""
+    """(A ± Aᵀ)/2 without entries that are round-off to `is_symmetric` or `is_skew`."""
     if A.shape[0] <= SMALL:
         full = A.toarray()
         rows = np.sqrt(np.maximum(np.abs(full).max(axis=1), np.abs(full).max(axis=0)))

@@ -16,8 +16,7 @@ import scipy.sparse as sp
 
 from assembly.linalg.combination import Pattern
 from assembly.motion.moving import MovingBody
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
-from assembly.system.frozen_series import FrozenSeries
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSeries, FrozenSystem
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolation import (
     ROUND_OFF,

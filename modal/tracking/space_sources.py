@@ -14,7 +14,7 @@ from assembly.errors import (
     SingularPositionError,
     SingularSystemError,
 )
-from assembly.linalg.symmetric import ENTRIES
+from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.mechanism import MechanismSystem
 from modal.eigen.tolerances import SMALL
 from modal.provenance.link_prints import LinkProbe

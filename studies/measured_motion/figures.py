@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 import modal
-from assembly.motion.markers import FittedMotion
+from assembly.motion.records import FittedMotion
 from modal.data.units import PREFIXES
 from modal.plot.colours import colour
 from modal.plot.labels import axis_label

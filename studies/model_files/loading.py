@@ -18,7 +18,7 @@ from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import located
 from assembly.mesh.text_files import opened_files
 from assembly.motion.moving import check_support
-from assembly.system.frozen_series import FrozenSeries
+from assembly.system.frozen import FrozenSeries
 from studies.model_files.bodies import build_body
 from studies.model_files.mechanisms import build_mechanism, speed_of
 from studies.model_files.motions import AXIS, build_motion

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import assembly
 from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import check_speed, located
-from assembly.mechanisms.conditions import triads
+from assembly.mechanisms.joint_rows import triads
 from studies.model_files import schema_mechanisms as schema
 from studies.model_files.bodies import build_body
 from studies.model_files.places import Place, is_planar, places_of
