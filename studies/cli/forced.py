@@ -18,8 +18,8 @@ from modal.data.variables import UNBALANCE
 from studies.cli.one_state import time_of
 from studies.figures.drawing import Drawing
 from studies.model_files.loading import LoadedModel, load_model
+from studies.model_files.motions import RPM
 from studies.model_files.points import Points, parameters_of
-from studies.model_files.schema_motions import RPM
 from studies.reporting.output import OutputFolder
 from studies.reporting.ranges import parse_range
 

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ValidationError
 
 from assembly.errors import ModelFileError
 from assembly.mesh.text_files import read_text
+from studies.model_files.bodies import FrameSpec
+from studies.model_files.materials import BUILT_IN
+from studies.model_files.motions import Turning
+from studies.model_files.rotors import RotorSpec
 from studies.model_files.schema import ModelSpec
-from studies.model_files.schema_bodies import FrameSpec
-from studies.model_files.schema_materials import BUILT_IN
-from studies.model_files.schema_motions import Turning
-from studies.model_files.schema_rotors import RotorSpec
 from studies.reporting.ranges import nearest
 
 
@@ -124,7 +124,7 @@ def check_names(spec: ModelSpec) -> None:
         for key, material in _materials(body):
             _check(f"body.{name}.{key}", "material", material, (*spec.material, *BUILT_IN))
         if isinstance(body, FrameSpec):
-            others = [other for other in spec.body if other != name]
+            others = [n for n, one in spec.body.items() if n != name and one.kind != "rotor"]
             for number, member in enumerate(body.members, start=1):
                 _check(f"body.{name}.members.{number}.body", "body", member.body, others)
     bodies = ("ground", *spec.bodies)

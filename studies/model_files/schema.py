@@ -6,20 +6,33 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from studies.model_files.quantities import Angle, Force, Place, Position, Strict, UnbalanceSize
-from studies.model_files.schema_bodies import BodySpec, FrameSpec
-from studies.model_files.schema_materials import MaterialSpec
-from studies.model_files.schema_mechanisms import (
+from studies.model_files import bodies
+from studies.model_files.joints import (
     BushingSpec,
     DriverSpec,
     JointSpec,
     LoadSpec,
     MechanismSpec,
 )
-from studies.model_files.schema_motions import MotionSpec
-from studies.model_files.schema_rotors import RotorSpec
+from studies.model_files.materials import MaterialSpec
+from studies.model_files.motions import MotionSpec
+from studies.model_files.quantities import Angle, Force, Place, Position, Strict, UnbalanceSize
+from studies.model_files.rotors import RotorSpec
 
 Component = Literal["ux", "uy", "uz", "rx", "ry", "rz"]
+BodySpec = Annotated[
+    bodies.BeamSpec
+    | bodies.BarSpec
+    | bodies.RingSpec
+    | bodies.BladeSpec
+    | bodies.SolidSpec
+    | bodies.PlaneSpec
+    | bodies.MatricesSpec
+    | bodies.RigidSpec
+    | bodies.FrameSpec
+    | RotorSpec,
+    Field(discriminator="kind"),
+]
 
 
 class AnalysisSpec(Strict):
@@ -38,21 +51,6 @@ class AnalysisSpec(Strict):
         return None if self.prestress == "none" else self.prestress
 
 
-class ForceSpec(Strict):
-    """A harmonic force of `frozen-motion response`."""
-
-    body: str | None = None
-    """Body of a mechanism."""
-    at: Place
-    """Named set of one node, node number, or position of a node, m."""
-    component: Component
-    """Direction: displacement or rotation in the model's axes."""
-    amplitude: Force = 1.0
-    """Amplitude, N or N·m."""
-    phase: Angle = 0.0
-    """Phase, rad."""
-
-
 class ProbeSpec(Strict):
     """Where a response is read."""
 
@@ -61,7 +59,16 @@ class ProbeSpec(Strict):
     at: Place
     """Named set of one node, node number, or position of a node, m."""
     component: Component
-    """Displacement or rotation."""
+    """Direction: displacement or rotation in the model's axes."""
+
+
+class ForceSpec(ProbeSpec):
+    """A harmonic force of `frozen-motion response`."""
+
+    amplitude: Force = 1.0
+    """Amplitude, N or N·m."""
+    phase: Angle = 0.0
+    """Phase, rad."""
 
 
 class UnbalanceSpec(Strict):
@@ -122,7 +129,7 @@ class ModelSpec(Strict):
     @property
     def members(self) -> set[str]:
         """Names of the bodies that are only members of frames."""
-        frames = [body for body in self.body.values() if isinstance(body, FrameSpec)]
+        frames = [body for body in self.body.values() if isinstance(body, bodies.FrameSpec)]
         return {member.body for frame in frames for member in frame.members}
 
     @property
