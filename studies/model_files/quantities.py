@@ -8,10 +8,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError, core_schema
 
 from assembly import magnitudes
+from studies.reporting.ranges import nearest
 
 Dimension = tuple[int, int, int, int]  # exponents of m, kg, s, rad
 
@@ -121,6 +129,15 @@ class Strict(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keys_are_known(cls, values: Any) -> Any:
+        for key in values if isinstance(values, dict) else ():
+            if key not in cls.model_fields:
+                hint = {"key": key, "hint": nearest(key, cls.model_fields)}
+                raise PydanticCustomError("unknown_key", "unknown key; {hint}", hint)
+        return values
 
     def arguments(self, *without: str) -> dict[str, Any]:
         """The values by key, without those keys, for the function that has arguments of these

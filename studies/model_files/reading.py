@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-import typing
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from assembly.errors import ModelFileError
 from assembly.mesh.text_files import read_text
@@ -46,13 +45,12 @@ def read_model_file(path: str | Path) -> tuple[ModelSpec, str]:
 def _explain(fault: ValidationError, content: dict[str, Any]) -> str:
     """The first fault as key, value and what would be accepted."""
     first = min(
-        fault.errors(), key=lambda e: (e["type"] != "extra_forbidden", e["type"].endswith("_type"))
+        fault.errors(), key=lambda e: (e["type"] != "unknown_key", e["type"].endswith("_type"))
     )
-    keyed = first["type"] in ("extra_forbidden", "missing")
-    place = _written_place(first["loc"], content, keyed)
+    place = _written_place(first["loc"], content, first["type"] == "missing")
     key = ".".join(place)
-    if first["type"] == "extra_forbidden":
-        return f"{key}: unknown key; {nearest(place[-1], _known_keys(first['loc']))}"
+    if first["type"] == "unknown_key":
+        return f"{'.'.join([*place, first['ctx']['key']])}: {first['msg']}"
     if first["type"] == "missing":
         return f"{key}: missing"
     if first["type"] == "union_tag_not_found":
@@ -80,39 +78,6 @@ def _written_place(loc: tuple[Any, ...], content: Any, keyed: bool) -> list[str]
         place.append(str(step + 1) if isinstance(step, int) else str(step))
         content = content[step] if written else None
     return place
-
-
-def _known_keys(loc: tuple[Any, ...]) -> list[str]:
-    """The keys that the table at a location may have."""
-    kind: Any = ModelSpec
-    for step in loc[:-1]:
-        kind = _step_into(kind, str(step))
-    return list(kind.model_fields) if kind is not None else list(ModelSpec.model_fields)
-
-
-def _step_into(kind: Any, step: str) -> Any:
-    """One step down: a field of a model, an entry of a table, or a member of a tagged union."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return kind.model_fields[step].annotation
-    arguments = [a for a in typing.get_args(kind) if a is not type(None)]
-    if typing.get_origin(kind) in (dict, list):
-        return _plain(arguments[-1])
-    for member in arguments:
-        member = _plain(member)
-        fields = getattr(member, "model_fields", {})
-        for tag in ("kind", "shape"):
-            if tag in fields and step in typing.get_args(fields[tag].annotation):
-                return member
-    return _step_into(_plain(arguments[0]), step) if len(arguments) == 1 else None
-
-
-def _plain(annotation: Any) -> Any:
-    """The annotation without its Annotated wrapping."""
-    return (
-        getattr(annotation, "__origin__", annotation)
-        if hasattr(annotation, "__metadata__")
-        else annotation
-    )
 
 
 def check_names(spec: ModelSpec) -> None:

@@ -26,10 +26,9 @@ from studies.reporting.protocol import (
     check_positive,
     dataset_of,
     merged,
-    report_of,
     study_main,
 )
-from studies.reporting.tables import tracks_section
+from studies.reporting.tables import tracks_table
 from studies.robot_arm.machine import JOINTS, model, rigid_links
 
 __all__ = ["main", "model", "report", "rigid_links"]
@@ -46,7 +45,7 @@ VARIABLES: Table = {
 }
 SHAPES = "The two lowest modes at the end of the path: links at both ends of their vibration."
 
-report = report_of(tracks_section)
+report = tracks_table
 
 
 @study_main

@@ -25,10 +25,9 @@ from studies.reporting.protocol import (
     Remark,
     check_positive,
     one_turn,
-    report_of,
     study_main,
 )
-from studies.reporting.tables import map_table, tracks_section
+from studies.reporting.tables import map_table, tracks_table
 from studies.slider_crank import comparison, figures
 from studies.slider_crank.machine import SpeedFamily, TurningFamily, model, stiffness_damping
 
@@ -40,7 +39,7 @@ MAP_READING = (
     " exponents decide (chart.png)."
 )
 
-report = report_of(tracks_section)
+report = tracks_table
 
 
 def chart_reading(chart: xr.Dataset, elements: int, difference: float) -> str:
