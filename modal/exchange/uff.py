@@ -15,7 +15,6 @@ from modal.data.folder import storage_faults
 from modal.exchange.shape_set import ShapeSet
 
 DIRECTIONS = {"ux": 1, "uy": 2, "uz": 3, "rx": 4, "ry": 5, "rz": 6}
-SHAPE, NODES = 55, 15
 DISPLACEMENT = 8  # specific data type
 COMPLEX_MODES, COMPLEX_DATA = 3, 5
 
@@ -81,8 +80,8 @@ def read_uff(path: str | os.PathLike[str]) -> ShapeSet:
         raise StorageError(f"{source}: no such file")
     file = _pyuff().UFF(str(source))
     kinds = [int(kind) for kind in file.get_set_types()]
-    node_sets = [k for k, kind in enumerate(kinds) if kind in (NODES, 2411)]
-    shapes = [file.read_sets(k) for k, kind in enumerate(kinds) if kind == SHAPE]
+    node_sets = [k for k, kind in enumerate(kinds) if kind in (15, 2411)]
+    shapes = [file.read_sets(k) for k, kind in enumerate(kinds) if kind == 55]
     if not node_sets or not shapes:
         raise InputError(f"{source}: has no nodes (15, 2411) or no shapes (55)")
     grid = file.read_sets(node_sets[0])

@@ -10,9 +10,16 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from xarray import Dataset
 
-from modal.plot.axes import TRACKS, asinh_scale, axes, check_result, legend_below, styles
+from modal.plot.axes import (
+    TRACKS,
+    asinh_scale,
+    axes,
+    axis_label,
+    check_result,
+    legend_below,
+    styles,
+)
 from modal.plot.colours import ink
-from modal.plot.labels import axis_label
 from modal.plot.track_curves import rigid_modes
 from modal.proofs.box import Box
 

@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.eigen.modes import Modes
-from modal.exchange.outer_faces import outer_faces
-from modal.exchange.shape_set import Cells, shape_set
+from modal.exchange.shape_set import Cells, outer_faces, shape_set
 from modal.types import Array, Index
 
-ZOOM = 0.88  # room for the labels of the axes
-TICKS = 4  # intervals along each axis
 SHARE = 0.12  # of the size of the model: the largest displacement in the drawing
 
 
@@ -109,8 +106,8 @@ def _frame(ax: Axes3D, points: Array) -> None:
         ylabel="y (m)",
         zlabel="z (m)",
     )
-    ax.set_box_aspect(None, zoom=ZOOM)
+    ax.set_box_aspect(None, zoom=0.88)  # room for the labels of the axes
     size = FontProperties(size=rcParams["axes.labelsize"]).get_size_in_points()
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-        axis.set_major_locator(MaxNLocator(TICKS))
+        axis.set_major_locator(MaxNLocator(nbins=4))
         axis.labelpad = max(4.0, size - 6.0)

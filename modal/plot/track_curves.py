@@ -13,6 +13,7 @@ from modal.plot.axes import (
     TRACKS,
     asinh_scale,
     axes,
+    axis_label,
     check_result,
     distinct,
     key,
@@ -20,7 +21,6 @@ from modal.plot.axes import (
     styles,
 )
 from modal.plot.colours import ink
-from modal.plot.labels import axis_label
 from modal.plot.placement import beside_ends, beside_points, line_ends
 from modal.tracking.events import events
 

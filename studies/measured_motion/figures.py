@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 import modal
 from assembly.motion.markers import FittedMotion
 from modal.data.units import PREFIXES
+from modal.plot.axes import axis_label
 from modal.plot.colours import colour
-from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Scene, animation, moving_frames
 from studies.figures.drawing import Drawing, drawing

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 
 import modal
 from modal.data.units import units_of
+from modal.plot.axes import axis_label
 from modal.plot.colours import colour
-from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Scene, animation, turning_frames
 from studies.figures.drawing import Drawing, drawing

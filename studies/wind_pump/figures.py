@@ -9,8 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 import assembly
+from modal.plot.axes import axis_label
 from modal.plot.colours import colour
-from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Scene, animation, mechanism_frames
 from studies.figures.drawing import Drawing, drawing
