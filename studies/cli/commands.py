@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assembly.boundary import out_of_memory
-from assembly.errors import FrozenMotionError, InputError, StorageError
+from assembly.errors import FrozenMotionError, InputError
 from assembly.materials.plausibility import PlausibilityWarning
 from assembly.parallel.ranks import EXIT_FAILED
 from studies.cli.completion import FILE, FOLDER, KIND, PARAMETER, SETTING, STUDY
@@ -267,16 +267,16 @@ def schema(file: Path | None) -> None:
     """Print the JSON schema of model files, or write it, for editors."""
     from importlib import resources
 
+    from modal.data.folder import storage_faults
+
     text = resources.files("studies.model_files").joinpath("model.schema.json").read_text("utf-8")
     if file is None:
         click.echo(text, nl=False)
         return
-    try:
+    with storage_faults(file):
         if file.exists() and file.read_bytes() != text.encode():
             raise InputError(f"{file}: is there already; give another name")
         file.write_text(text, encoding="utf-8")
-    except OSError as fault:
-        raise StorageError(f"{file}: could not be written: {fault.strerror}") from None
     _wrote([file])
 
 

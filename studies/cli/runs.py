@@ -92,7 +92,7 @@ def _tracked(
     """What follows the modes over some values, what freezes one, and all values."""
     k = modes or model.spec.analysis.modes
     if over is None:
-        instants = parse_range(times, "--times") if times is not None else _default_instants(model)
+        instants = instants_of(model, times, 200)
 
         def along(values: Any, **options: Any) -> xr.Dataset:
             return modal.track(model.motion, times=values, k=k, **options)
@@ -191,11 +191,15 @@ def _along(family: Any, name: str, fixed: dict[str, Any]) -> Callable[[float], F
     return lambda value: family.freeze(**{name: value}, **fixed)
 
 
-def _default_instants(model: LoadedModel, count: int = 200) -> Any:
-    period = model.period
-    if period is None:
-        raise ModelFileError(f"{model.path}: the motion has no period; give --times or --over")
-    return np.linspace(0.0, period, count)
+def instants_of(model: LoadedModel, times: str | None, count: int) -> Axis:
+    """The times (s) of the option, or so many of one period. Raises ModelFileError without both."""
+    if times is not None:
+        return parse_range(times, "--times")
+    if model.period is None:
+        raise ModelFileError(
+            f"{model.path}: the motion has no period; give --times start:stop:count"
+        )
+    return np.linspace(0.0, model.period, count)
 
 
 def check_map(

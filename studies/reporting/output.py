@@ -99,16 +99,11 @@ class OutputFolder:
     @contextmanager
     def file(self, name: str) -> Iterator[Path]:
         """A path to write to; it becomes `name` only when the block ends well."""
-        from modal.data.folder import replacing
+        from modal.data.folder import replacing, storage_faults
 
         target = self.claim() / name
-        try:
-            with replacing(target) as temporary:
-                yield temporary
-        except OSError as fault:
-            raise StorageError(
-                f"{target}: could not be written: {fault.strerror or fault}"
-            ) from None
+        with storage_faults(target), replacing(target) as temporary:
+            yield temporary
         self.written.append(target)
 
     def write_text(self, name: str, content: str) -> None:
