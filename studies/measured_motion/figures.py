@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+import assembly
 import modal
 from assembly.motion.markers import FittedMotion
 from modal.data.units import PREFIXES
@@ -42,7 +43,7 @@ def along_motion(fit: FittedMotion, period: float, elements: int) -> Scene:
     """The bar along its fitted motion, in its first mode."""
     body = bar(elements)
     mode = modal.solve(body.freeze(), k=1)
-    frames = moving_frames(body, fit.frame, mode.right[:, 0], period)
+    frames = moving_frames(assembly.moving(body, fit), mode.right[:, 0], period)
     return "the bar along its fitted motion, first mode", frames
 
 
