@@ -223,8 +223,3 @@ def _states(view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...
             state = matched(state, followed[index], last, source.reach)
         out.append(state)
     return out
-
-
-def axis_words(dataset: Dataset, name: str) -> str:
-    """Label of a swept parameter."""
-    return plain(str(dataset[name].attrs.get("long_name", name)).replace("_", " "))

@@ -45,6 +45,11 @@ def check_result(result: object, variables: Sequence[str], what: str) -> None:
         raise InputError(f"plot: expected {what}, got a dataset over {names}")
 
 
+def words_of(variable: DataArray) -> str:
+    """The long name of a coordinate or variable, for a label."""
+    return plain(str(variable.attrs.get("long_name", variable.name)).replace("_", " "))
+
+
 def axis_label(variable: DataArray, words: str | None = None, prefix: str = "") -> str:
     """`long name (units)` of a coordinate or variable.
 
@@ -58,7 +63,7 @@ def axis_label(variable: DataArray, words: str | None = None, prefix: str = "") 
     prefix : {"", "m", "µ"}
         Prefix of the unit, for values drawn with the factor of `PREFIXES`.
     """
-    name = words or plain(str(variable.attrs.get("long_name", variable.name)).replace("_", " "))
+    name = words or words_of(variable)
     units = units_of(variable)
     return f"{name} ({prefix}{units})" if units else name
 

@@ -23,9 +23,8 @@ from studies.model_files.bodies import build_body
 from studies.model_files.joints import speed_of
 from studies.model_files.mechanisms import build_mechanism
 from studies.model_files.motions import AXIS, RPM, RampSpec, SpinSpec, SwingSpec, motion_of
-from studies.model_files.reading import read_model_file
 from studies.model_files.rotors import RotorSpec, build_rotor
-from studies.model_files.schema import ModelSpec
+from studies.model_files.schema import ModelSpec, read_model_file
 from studies.reporting.ranges import nearest
 from studies.reporting.records import Record, sha256
 

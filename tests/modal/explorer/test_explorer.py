@@ -19,8 +19,7 @@ from assembly import gallery
 from assembly.errors import InputError, StorageError
 from modal.explorer import views
 from modal.explorer.mode_states import in_phase, indices
-from modal.explorer.packing import packed
-from modal.explorer.page import section
+from modal.explorer.page import packed, section
 from modal.explorer.skins import coarsened, skin_of
 from tests.support.paths import ROOT
 
