@@ -144,6 +144,12 @@ def _check(vectors: NDArray[np.inexact[Any]], n: int) -> None:
         )
 
 
+def line_segments(cells: Cells) -> Index:
+    """Nodes (L, 2) of all line cells."""
+    lines = [np.asarray(nodes)[:, :2] for kind, nodes in cells if kind == "line"]
+    return np.concatenate(lines) if lines else np.zeros((0, 2), dtype=np.intp)
+
+
 def outer_faces(cells: Cells) -> list[Index]:
     """Corner nodes of the faces that belong to one cell only, (F, 3) and (F, 4)."""
     faces: dict[int, list[Index]] = {}

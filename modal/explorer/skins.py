@@ -13,7 +13,7 @@ import numpy as np
 
 from assembly.bodies.body import Body
 from assembly.magnitudes import ALIKE
-from modal.exchange.shape_set import outer_faces
+from modal.exchange.shape_set import line_segments, outer_faces
 from modal.types import Array, Index
 
 THINNEST = 0.002  # of the size of the machine: half side of the thinnest beam that is drawn
@@ -73,9 +73,9 @@ def skin_of(
     """
     X = body.dofs.coordinates
     pieces: list[Piece] = []
-    lines = [np.asarray(n)[:, :2] for kind, n in body.cells if kind == "line"]
-    if lines:
-        pieces.append(_prisms(X, np.concatenate(lines), body.sections, THINNEST * size))
+    lines = line_segments(body.cells)
+    if len(lines):
+        pieces.append(_prisms(X, lines, body.sections, THINNEST * size))
     pieces += [_faces(X, group) for group in outer_faces(body.cells)]
     drawn = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(p[0] for p in pieces)]))
     if not pieces or len(X) == 1:

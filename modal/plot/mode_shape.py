@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.eigen.modes import Modes
-from modal.exchange.shape_set import Cells, outer_faces, shape_set
+from modal.exchange.shape_set import line_segments, outer_faces, shape_set
 from modal.types import Array, Index
 
 SHARE = 0.12  # of the size of the model: the largest displacement in the drawing
@@ -66,7 +66,7 @@ def shape(
     size = float(np.ptp(shapes.points, axis=0).max()) or 1.0
     largest = float(np.abs(shapes.displacements[number - 1]).max()) or 1.0
     deformed = shapes.points + SHARE * size / largest * moved
-    lines, faces = _segments(shapes.cells), outer_faces(shapes.cells)
+    lines, faces = line_segments(shapes.cells), outer_faces(shapes.cells)
     artists: list[Line3DCollection | Poly3DCollection] = []
     if len(lines):
         ax.add_collection3d(Line3DCollection(shapes.points[lines], colors="0.75", lw=1.0))
@@ -81,12 +81,6 @@ def shape(
     hertz = shapes.frequency[number - 1]
     ax.set_title(f"mode {number}" + ("" if np.isnan(hertz) else f", {hertz:.4g} Hz"))
     return artists
-
-
-def _segments(cells: Cells) -> Index:
-    """Nodes (L, 2) of all line cells."""
-    lines = [np.asarray(nodes)[:, :2] for kind, nodes in cells if kind == "line"]
-    return np.concatenate(lines) if lines else np.zeros((0, 2), dtype=np.intp)
 
 
 def _amount(moved: Array, nodes: Index, largest: float) -> Array:

@@ -320,26 +320,17 @@ def build_bushing(
 def build_joint(name: str, joint: JointSpec, places: Places, planar: bool) -> assembly.Joint:
     """The joint between two bodies at their places. Raises InputError for axes that do not fit."""
     ends = _ends(joint, places, planar)
-    if isinstance(joint, SphericalSpec):
-        return assembly.spherical(*ends, name=name)
-    if isinstance(joint, FixedSpec):
-        turned, around = _turn(joint, places)
-        return assembly.fixed(*ends, name=name, turned=turned, axis=around)
     first, second = (places[body] for body in joint.bodies)
-    if isinstance(joint, UniversalSpec):
-        axes = (first.direction(joint.axis), second.direction(joint.axis_second))
-        return assembly.universal(*ends, axis=axes[0], axis_second=axes[1], name=name)
-    if not np.any(joint.axis):
-        raise ModelFileError(f"joint.{name}.axis: is zero")
-    axes = (first.direction(joint.axis), second.direction(joint.axis))
-    if planar and isinstance(joint, RevoluteSpec):
-        return assembly.revolute(*ends, name=name)
-    make: dict[str, Any] = {
-        "revolute": assembly.revolute,
-        "prismatic": assembly.prismatic,
-        "cylindrical": assembly.cylindrical,
-    }
-    result: assembly.Joint = make[joint.kind](*ends, axis=axes[0], axis_second=axes[1], name=name)
+    axes: dict[str, Any] = {}
+    if isinstance(joint, FixedSpec):
+        axes["turned"], axes["axis"] = _turn(joint, places)
+    elif not isinstance(joint, SphericalSpec):
+        if not np.any(joint.axis):
+            raise ModelFileError(f"joint.{name}.axis: is zero")
+        if not (planar and isinstance(joint, RevoluteSpec)):
+            other = joint.axis_second if isinstance(joint, UniversalSpec) else joint.axis
+            axes["axis"], axes["axis_second"] = first.direction(joint.axis), second.direction(other)
+    result: assembly.Joint = getattr(assembly, joint.kind)(*ends, name=name, **axes)
     if result.kind == "prismatic":
         near, far = triads(result)
         if np.abs(first.rotation @ near - second.rotation @ far).max() > 1e-9:
