@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 import assembly
 from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import located
+from assembly.types import Array
 from studies.model_files.materials import MaterialSpec, SectionSpec, material_of
 from studies.model_files.quantities import (
     Angle,
@@ -433,11 +434,10 @@ def _with_attachments(built: assembly.Body, body: Placed) -> assembly.Body:
     return built.with_damping(a, b) if a or b else built
 
 
-def rotation_of(turn: TurnOf) -> Any:
-    """A rotation (3, 3) from a rotation vector; an angle about z stays one."""
-    if isinstance(turn, float | int):
-        return float(turn)
-    return Rotation.from_rotvec(np.asarray(turn)).as_matrix()
+def rotation_of(turn: TurnOf) -> Array:
+    """A rotation (3, 3) from a rotation vector, or from an angle about z."""
+    vector = turn if isinstance(turn, list) else [0.0, 0.0, turn]
+    return np.asarray(Rotation.from_rotvec(vector).as_matrix())
 
 
 def _substance(body: Any, materials: Mapping[str, MaterialSpec]) -> Any:

@@ -190,10 +190,7 @@ class FrozenMechanism:
         speeds: `speed_rpm`, or NAME_rpm of driver NAME, rpm.
         """
         mechanism, t = self.at(t, turn, **speeds)
-        analysis = self.spec.analysis
-        return mechanism.freeze(
-            t, transport=analysis.transport, prestress=analysis.prestress_argument
-        )
+        return mechanism.freeze(t, **self.spec.analysis.freezing)
 
     def at(
         self, t: float = 0.0, turn: float | None = None, **speeds: float
@@ -208,10 +205,7 @@ class FrozenMechanism:
 
     def freeze_many(self, times: ArrayLike, **speeds: float) -> FrozenSeries:
         """The frozen systems at several times (s), in one batch of array operations."""
-        analysis = self.spec.analysis
-        return self._mechanism(speeds).freeze_many(
-            times, transport=analysis.transport, prestress=analysis.prestress_argument
-        )
+        return self._mechanism(speeds).freeze_many(times, **self.spec.analysis.freezing)
 
     @property
     def matrix_period(self) -> float | None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.errors import ModelFileError
-from studies.model_files.bodies import build_body
+from studies.model_files.bodies import build_body, rotation_of
 from studies.model_files.joints import (
     Array,
     BodyPlace,
@@ -98,7 +96,10 @@ def _place(name: str, spec: ModelSpec, planar: bool) -> BodyPlace:
     given, turn = getattr(body, "position", None), getattr(body, "rotation", None)
     origin = at[0] if given is None else spatial(given)
     if turn is not None:
-        rotation = _turned(turn, name, planar)
+        if planar and isinstance(turn, list):
+            where = f"body.{name}.rotation"
+            raise ModelFileError(f"{where}: expected an angle in the plane, got {turn}")
+        rotation = rotation_of(turn)
     else:
         across = next((p - at[0] for p in at[1:] if np.linalg.norm(p - at[0]) > 0.0), np.eye(3)[0])
         rotation = _along(across)
@@ -110,14 +111,6 @@ def _place(name: str, spec: ModelSpec, planar: bool) -> BodyPlace:
             f"body.{name}.length = {length:g}: its joints are {distance:.6g} m apart"
         )
     return BodyPlace(origin, rotation)
-
-
-def _turned(turn: Any, name: str, planar: bool) -> Array:
-    vector = np.asarray(turn, dtype=float)
-    if planar and vector.ndim:
-        raise ModelFileError(f"body.{name}.rotation: expected an angle in the plane, got {turn}")
-    rotvec = vector if vector.ndim else np.array([0.0, 0.0, float(vector)])
-    return np.asarray(Rotation.from_rotvec(rotvec).as_matrix())
 
 
 def _along(across: Array) -> Array:

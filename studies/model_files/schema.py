@@ -58,6 +58,11 @@ class AnalysisSpec(Strict):
         """The value the library's `prestress` argument takes."""
         return None if self.prestress == "none" else self.prestress
 
+    @property
+    def freezing(self) -> dict[str, Any]:
+        """The options of `Mechanism.freeze`."""
+        return dict(transport=self.transport, prestress=self.prestress_argument)
+
 
 class ProbeSpec(Strict):
     """Where a response is read."""
