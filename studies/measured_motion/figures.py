@@ -69,7 +69,7 @@ def kinematics(axes: list[Axes], fastest: xr.Dataset) -> None:
     axes[1].set_title("its error")
     axes[0].legend(loc="best")
     curves.legend_right(axes[1])
-    for ax in axes[-2:]:
+    for ax in axes:
         ax.set_xlabel(axis_label(turn))
 
 

@@ -294,7 +294,7 @@ def of_gears(axes: list[Axes], dataset: xr.Dataset) -> None:
     upper, lower = axes
     arms, joints = ([str(name) for name in dataset[dim].values] for dim in ("arm", "joint"))
     curves.family(dataset["first_frequency"], "time", upper, along="arm", labels=arms, styled=True)
-    upper.set(ylim=(0.0, None), xlabel="")
+    upper.set_ylim(0.0, None)
     curves.family(dataset["deflection"], "time", lower, along="joint", labels=joints, prefix="m")
     for ax in axes:
         curves.legend_right(ax)
