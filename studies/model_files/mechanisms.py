@@ -8,7 +8,8 @@ import numpy as np
 
 import assembly
 from assembly.errors import ModelFileError
-from studies.model_files.bodies import build_body, rotation_of
+from studies.model_files.attachments import rotation_of
+from studies.model_files.bodies import build_body
 from studies.model_files.joints import (
     Array,
     BodyPlace,
