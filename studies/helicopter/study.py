@@ -97,7 +97,7 @@ def equations(speed_rpm: float = 250.0, works: Works = (False, True, True, True)
     Equations
         A model ``freeze(t)`` of the degrees of freedom x, y, ζ_1, ζ_2, …
     """
-    return Equations(speed_rpm * RPM, works)
+    return Equations(speed_rpm * np.pi / 30.0, works)
 
 
 def model(speed_rpm: float = 250.0, works: Works = (False, True, True, True)) -> assembly.Mechanism:
@@ -130,7 +130,7 @@ def model(speed_rpm: float = 250.0, works: Works = (False, True, True, True)) ->
         assembly.driver(name, 0.0, stiffness=k, damping=c)
         for name, k, c in zip("xy", ROTOR.hub_stiffness, ROTOR.hub_damping, strict=True)
     ]
-    drivers.append(assembly.driver("shaft", speed_rpm * RPM))
+    drivers.append(assembly.driver("shaft", speed_rpm * np.pi / 30.0))
     arm = ROTOR.first_moment / ROTOR.blade_mass
     about_centre = ROTOR.inertia - ROTOR.first_moment * arm
     initial = {}

@@ -138,7 +138,7 @@ def model(
         ).with_damping(b=2e-3)
         joints.append(_weld("hub", tuple(root), name, "start", turn, f"root {name}"))
         initial[name] = (*hub_at, *turn.as_rotvec())
-    drivers = [assembly.driver("shaft", speed_rpm * RPM)]
+    drivers = [assembly.driver("shaft", speed_rpm * np.pi / 30.0)]
     return assembly.Mechanism(bodies, joints, drivers, initial=initial, name="wind turbine")
 
 
