@@ -18,7 +18,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,46 +26,15 @@ from numpy.typing import NDArray
 
 from assembly.errors import StorageError
 from modal.data.checkpoint import load, save
-from modal.data.datasets import constants_text
 from modal.data.folder import lock, release, remove_all_stale, storage_faults
-from modal.data.integrity import checksum
 from modal.data.packing import packed, unpacked
 from modal.provenance.fingerprint import agree
 from modal.tracking.encounters import Encounter
-from modal.tracking.following import Rules
-from modal.tracking.sweep import Sweep
 from modal.tracking.tracks import Recorder, State
 
 INTERVAL = 10.0  # s after which finished instants are written
 FORMAT = 2  # of the files; a run of another one is refused
 STUDY, STATE, ROWS = "study.npz", "state.npz", "rows."
-
-
-def run_settings(
-    sweep: Sweep,
-    k: int,
-    guard: int,
-    backend: str,
-    tolerance: float,
-    rate: float | None,
-    rules: Rules,
-) -> dict[str, Any]:
-    """Settings that must be the same to continue a stored run, besides the model's matrices."""
-    at = sweep.at
-    return {
-        "title": "tracks",
-        "format": FORMAT,
-        "model": type(sweep.model).__name__,
-        "values": f"{sweep.name}: {at[0]:g} to {at[-1]:g}, {len(at)} values ({checksum(at)[:12]})",
-        "fixed": constants_text(sweep.constant),
-        "k": k,
-        "guard": guard,
-        "backend": backend,
-        "accuracy": float(tolerance),
-        "rate": rate,
-        "rules": asdict(rules),
-        "whirl_axis": None if sweep.axis is None else np.asarray(sweep.axis, dtype=float).tolist(),
-    }
 
 
 class TrackStore:
@@ -77,7 +45,7 @@ class TrackStore:
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
-        self.path, self._settings = path, dict(settings)
+        self.path, self._settings = path, {"format": FORMAT} | dict(settings)
         self._run = {"run": ""}
         self._written = State()
         self.growths = 0  # of the basis, as written

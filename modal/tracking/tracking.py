@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -20,22 +20,14 @@ from assembly.errors import (
     StorageError,
 )
 from assembly.magnitudes import check_count
-from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from, provenance
-from modal.eigen.solve import Backend
-from modal.eigen.solve import solve as solve_instant
-from modal.reduction.tolerances import WHOLE
 from modal.tracking.dataset import tracks_dataset, unstable_not_followed, variables
 from modal.tracking.events import BEYOND
 from modal.tracking.following import Rules
 from modal.tracking.run import Run
-from modal.tracking.snapshot import ModesLike
-from modal.tracking.sources import Solver, Source
-from modal.tracking.space_sources import solver_name, source_of
-from modal.tracking.store import TrackStore, run_settings
-from modal.tracking.sweep import Sweep
-from modal.tracking.tracks import Recorder, default_guard
-from modal.tracking.whirl import Whirl
+from modal.tracking.store import TrackStore
+from modal.tracking.sweep import Request, Solver, Sweep
+from modal.tracking.tracks import default_guard
 from modal.transient.along import Along
 
 
@@ -185,34 +177,12 @@ def track(
     speed = 1.0 if name == "time" else _rate(rate, name, parameters)
     if name == "time" and rate is not None:
         raise InputError("rate: it is the rate of a parameter; omit it over times")
-    whirl = None if axis is None else Whirl(axis)
-    held = None
-    if store is not None:
-        named = backend if solver is None else solver_name(solver)
-        guards = -1 if every else int(guard)
-        settings = run_settings(sweep, int(k), guards, named, tolerance, speed, rules)
-        held = TrackStore(Path(store), settings)
-    elif resume:
+    request = Request(
+        sweep, int(k), int(guard), every, backend, solver, tolerance, speed, rules, int(checks)
+    )
+    if resume and store is None:
         raise InputError("resume: give store, the folder of the run to continue")
-
-    def make(backend: str, stored: TrackStore | None) -> Source:
-        count = int(k) + int(guard)
-        verified = (int(checks), int(k))
-        small = WHOLE if every else 0  # where all modes guard the window
-
-        def full(system: FrozenSystem, wanted: int) -> ModesLike:
-            chosen = cast(Backend, "slepc" if backend == "auto" else backend)
-            most = system.n if system.n <= small else 0
-            return solve_instant(system, max(wanted, most), backend=chosen)
-
-        return source_of(
-            sweep, count, backend, solver, tolerance, whirl, speed, verified, stored, small, full
-        )
-
-    def record(source: Source | None) -> Recorder:
-        return Recorder(int(k), source, rules, speed, at)
-
-    run = Run(sweep, make, record, held)
+    run = Run(request, None if store is None else TrackStore(Path(store), request.settings))
 
     def finished() -> xr.Dataset | None:
         recorder = run.recorder
@@ -244,9 +214,9 @@ def track(
         return tracks_dataset(name, at[: recorder.count], values, attributes)
 
     try:
-        run.begin(backend, resume)
+        run.begin(resume)
         try:
-            run.follow(backend, progress)
+            run.follow(progress)
         except Exception as fault:
             # Any exception of the model ends the run; the error carries the finished instants.
             count, ours = run.recorder.count, isinstance(fault, FrozenMotionError)

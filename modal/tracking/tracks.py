@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from modal.tracking.encounters import Encounter
-from modal.tracking.following import Follower, Rules, Step
+from modal.tracking.following import Follower, Step
 from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Overlap, align, clusters
 from modal.tracking.rows import Rows
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.sources import Source
-from modal.types import Array, Index, Mask
+from modal.tracking.sweep import Request
+from modal.types import Index, Mask
 
 
 def default_guard(k: int) -> int:
@@ -45,22 +46,20 @@ class State:
 class Recorder:
     """Takes the snapshots of successive instants and follows every mode of the window.
 
-    k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
-    them, or grew. source: of the modes at extra instants. rate: speed of the parameter, 1 for time,
-    None for a parameter that is steady at each value. at: values of the sweep.
+    A track is reported once it was among the k lowest elastic modes or the rigid ones below them,
+    or grew. source: of the modes at extra instants.
 
     `state` is replaced in one assignment, after all of an instant is written: an interruption at
     any moment leaves the record of whole instants.
     """
 
-    def __init__(
-        self, k: int, source: Source | None, rules: Rules, rate: float | None, at: Array
-    ) -> None:
-        self.k, self.rules, self.rate, self.at = k, rules, rate, at
-        self.rows, self.state = Rows(len(at), rate is not None), State()
+    def __init__(self, request: Request, source: Source | None) -> None:
+        self.k, self.rules, self.rate = request.k, request.rules, request.rate
+        self.at = request.sweep.at
+        self.rows, self.state = Rows(len(self.at), self.rate is not None), State()
         self._meetings: list[Encounter] = []
         self._source = source
-        self._follower = Follower(self._extra, rules, abs(float(at[-1] - at[0])))
+        self._follower = Follower(self._extra, self.rules, request.sweep.span)
         self._extras = 0
 
     @property
