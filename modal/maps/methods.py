@@ -277,9 +277,9 @@ class BodyMethod(SpaceMethod):
 
     def proved(self, space: ProvingSpace, points: Coefficients) -> Proved:
         found, proof = space.proved(points)
-        highest = space.prover.box.at(points).angular_frequency[:, None]
+        highest = space.box.at(points).angular_frequency[:, None]
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
-        return found, proof, beyond[:, : space.wanted], space.prover.provable(points)
+        return found, proof, beyond[:, : space.wanted], space.provable(points)
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
         """From the tile's corners and middle."""

@@ -170,6 +170,11 @@ class PointBoxes:
         W = self.angular_frequency
         return np.asarray(W * (W + self.gyroscopic))
 
+    @property
+    def bounded(self) -> Mask:
+        """Points (P,) whose box is finite."""
+        return np.isfinite(self.circulatory)
+
     def first(self, lowest: float) -> Box:
         """The box of the first point; lowest: about the least xᵀSx / xᵀMx, (rad/s)²."""
         gyroscopic, circulatory = float(self.gyroscopic[0]), float(self.circulatory[0])

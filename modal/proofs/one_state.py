@@ -61,7 +61,7 @@ def examine(system: FrozenSystem, k: int, most: float = np.inf) -> Examined | No
             found, proof = space.proved(at)
         stiffness = found.instants.stiffness[0]
         lowest = float(np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))[0])
-        box = space.prover.box.at(at).first(lowest)
+        box = space.box.at(at).first(lowest)
         return Examined(*found.counted(0, space.wanted), int(proof[0]), box)
     finally:
         space.destroy()
