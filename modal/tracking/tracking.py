@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,15 @@ from assembly.errors import (
 )
 from assembly.magnitudes import check_count
 from modal.data.datasets import made_from, provenance
+from modal.data.progress import shown
 from modal.tracking.dataset import tracks_dataset, unstable_not_followed, variables
 from modal.tracking.events import BEYOND
 from modal.tracking.following import Rules
-from modal.tracking.run import Run
+from modal.tracking.sources import BasisError, Source
+from modal.tracking.space_sources import source_of
 from modal.tracking.store import TrackStore
 from modal.tracking.sweep import Request, Solver, Sweep
-from modal.tracking.tracks import default_guard
+from modal.tracking.tracks import Recorder, default_guard
 from modal.transient.along import Along
 
 
@@ -182,7 +184,7 @@ def track(
     )
     if resume and store is None:
         raise InputError("resume: give store, the folder of the run to continue")
-    run = Run(request, None if store is None else TrackStore(Path(store), request.settings))
+    run = _Run(request, None if store is None else TrackStore(Path(store), request.settings))
 
     def finished() -> xr.Dataset | None:
         recorder = run.recorder
@@ -258,3 +260,72 @@ def _rate(rate: float | None, name: str, parameters: Mapping[str, Any]) -> float
     if rate is not None and not np.isfinite(rate):
         raise InputError(f"rate: expected a finite number of units per second, got {rate!r}")
     return float(rate) if rate else None
+
+
+class _Run:
+    """A run from the first instant, or from the last one of a stored run, to the end.
+
+    source and recorder are those of the run; held: its folder, or None.
+    """
+
+    source: Source
+
+    def __init__(self, request: Request, held: TrackStore | None) -> None:
+        self._request, self._held = request, held
+        self._sources: list[Source] = []
+        self.recorder = Recorder(request, None)
+
+    def begin(self, resume: bool) -> None:
+        """Create the source and the record; with resume=True those of the stored run, if any."""
+        held = self._held
+        stored = held if held is not None and resume and held.exists() else None
+        self.source = source_of(self._request, stored)
+        self._sources.append(self.source)
+        self.recorder = Recorder(self._request, self.source)
+        if stored is not None:
+            stored.restore(self.recorder)
+        elif held is not None:
+            source = self.source
+            held.create(source.prints(), source.arrays(), source.kind, source.description)
+
+    def follow(self, progress: bool | None) -> None:
+        """Record all remaining instants.
+
+        Where backend="auto" chose a reduced basis that is not accurate enough for an instant, the
+        run starts again with full solves.
+        """
+        try:
+            self._follow(progress)
+        except BasisError:
+            if self._request.backend != "auto":
+                raise
+            self._request = replace(self._request, backend="slepc")
+            self.begin(resume=False)
+            self._follow(progress)
+
+    def _follow(self, progress: bool | None) -> None:
+        source, recorder, held = self.source, self.recorder, self._held
+        sweep, first = self._request.sweep, recorder.count
+        at, what = sweep.at, f"modes over {sweep.name}"
+        for value in shown(at[first:], what, "instant", progress, len(at), first):
+            snapshot = source.snapshot(float(value))
+            basis = source.arrays() if held and held.growths != source.growths else None
+            if held is not None and basis is not None:
+                size = len(snapshot.right)
+                held.grow(recorder, size, source.growths, basis, source.description)
+            recorder.add(snapshot, sweep.spin(float(value)))
+            if held is not None:
+                held.flush(recorder, source.description)
+        self.keep()
+
+    def keep(self) -> None:
+        """Write the finished instants that are not yet written."""
+        if self._held is not None and self.recorder.count:
+            self._held.flush(self.recorder, self.source.description, now=True)
+
+    def close(self) -> None:
+        """Release the sources and the folder."""
+        for source in self._sources:
+            source.close()
+        if self._held is not None:
+            self._held.close()
