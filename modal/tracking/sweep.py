@@ -15,8 +15,8 @@ from assembly.arguments import shown
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
 from assembly.system.frozen import FrozenSystem
+from modal.data.checkpoint import checksum
 from modal.data.datasets import constants_text
-from modal.data.integrity import checksum
 from modal.reduction.affine import Point
 from modal.reduction.tolerances import WHOLE
 from modal.tracking.following import Rules

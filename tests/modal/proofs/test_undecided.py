@@ -6,7 +6,6 @@ True values: LAPACK on the full matrices, and 50 digits on the stored ones.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import modal.proofs.verdict
 from assembly.errors import StorageError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
+from modal.data import checkpoint
 from modal.maps import verdicts
 from modal.proofs.codes import COUNT, ENERGY, MODES
 from modal.proofs.judge import STABLE, UNDECIDED, judge
@@ -134,15 +134,10 @@ def test_a_store_with_other_codes_is_not_resumed(tmp_path: Path) -> None:
     model, axes = Pipe(4), dict(speed=np.array([1.0, 2.0]), fluid=np.array([0.2, 0.4]))
     store = tmp_path / "map.zarr"
     modal.stability_map(model, k=2, store=store, progress=False, **axes)
-    path = store / "verdict" / "zarr.json"
-    path.write_text(path.read_text().replace("undecided stable", "stable").replace("[-1,", "[0,"))
-    for name in ("zarr.json", "verdict/zarr.json"):
-        text = json.loads((store / name).read_text())
-        table = (
-            text["consolidated_metadata"]["metadata"]["verdict"] if name == "zarr.json" else text
-        )
-        table["attributes"]["flag_values"] = [0, 1, 2]
-        (store / name).write_text(json.dumps(text))
+    study = store / "tiles" / "study.npz"
+    arrays, settings = checkpoint.stored(study)
+    settings["codes"]["verdict"] = [0, 1, 2]
+    checkpoint.save(study, arrays, settings)
     with pytest.raises(StorageError, match="verdict has other codes"):
         modal.stability_map(model, k=2, store=store, resume=True, progress=False, **axes)
 
