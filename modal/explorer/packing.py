@@ -24,7 +24,7 @@ from modal.maps.classes import NAMES, NOT_COMPUTED, classes
 from modal.plot.axes import styles
 from modal.plot.colours import DASHES, DIVERGENCE, FLUTTER, STABLE, plain
 from modal.plot.track_curves import label_of, rigid_modes
-from modal.proofs.codes import PROOFS
+from modal.proofs.judge import PROOFS
 
 STEPS = int(np.iinfo(np.int16).max)  # the largest component of a shape
 QUANTITIES = {  # of tracks: symlog where damping of high modes is orders above the rest

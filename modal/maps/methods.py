@@ -19,11 +19,10 @@ from modal.eigen.tolerances import SURE
 from modal.maps.grid import Grid, named
 from modal.maps.store import Prints, Slices
 from modal.maps.verdicts import columns, judged, on_all_modes
-from modal.proofs.codes import MODES
-from modal.proofs.judge import Verdict, judge
+from modal.proofs.judge import MODES, Verdict, judge
 from modal.proofs.one_state import SHARPEST
 from modal.proofs.proving import ProvingSpace
-from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
+from modal.provenance.fingerprint import FamilyPrints, PointPrints, Probe
 from modal.provenance.link_prints import LinkProbe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.error_bounds import unbounded
@@ -32,7 +31,7 @@ from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.types import Array, Index, Mask
 
-# Certified modes, what proves that no other is unstable (modal/proofs/codes.py), which of them
+# Certified modes, what proves that no other is unstable (modal/proofs/judge.py), which of them
 # cannot grow, and which points have a finite box of possible instability.
 Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask]
 
@@ -90,7 +89,7 @@ class FullMethod:
         drawn = self.grid.sampled()
         probe = Probe(self.grid.freeze(drawn[0]))
         return PointPrints(
-            self.grid.points, drawn, lambda point: probe.system(self.grid.freeze(point)), ROWS
+            self.grid.points, drawn, lambda point: probe.system(self.grid.freeze(point))
         )
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
@@ -308,7 +307,7 @@ class LinkMethod(SpaceMethod):
         def of(point: Mapping[str, float]) -> Array:
             return probe.system(small.system(self.grid.freeze(point)))
 
-        return PointPrints(self.grid.points, drawn, of, ROWS)
+        return PointPrints(self.grid.points, drawn, of)
 
     def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> LinkSpace:
         return LinkSpace(self.family, self.k, self.tolerance, stored)

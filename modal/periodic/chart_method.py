@@ -42,8 +42,7 @@ from modal.periodic.floquet import BASIS_ACCURACY, floquet
 from modal.periodic.floquet_modes import periodic_verdict
 from modal.periodic.sampling import check_period, sampling
 from modal.periodic.tolerances import DENSE, FASTER, REFINEMENTS, RESOLVED, SAFETY, SMOOTH
-from modal.proofs.codes import COUNT, MODES
-from modal.proofs.judge import Verdict
+from modal.proofs.judge import COUNT, MODES, Verdict
 from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
 from modal.reduction.link_space import LinkFamily, LinkSpace, linked
 from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_space
@@ -96,7 +95,7 @@ class ChartMethod:
             times = period * np.random.default_rng([37, *place]).uniform(size=TIMES)
             return probe.of(instants(model, times), period)
 
-        return PointPrints(self.grid.points, self.grid.sampled(), of, MotionProbe.rows)
+        return PointPrints(self.grid.points, self.grid.sampled(), of)
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """The panels, where the motions share their shapes."""

@@ -13,8 +13,10 @@ so that nothing crosses while the Schur complement of Z in Q stays regular, whic
 
     ‖Q_zv Q_vv(iω)⁻¹ Q_vz‖ < 1 − θ     in the norm of K_ref and its dual.
 
-which modal/proofs/poles.py and couplings.py bound. Then the full problem has as many unstable
-eigenvalues as the reduced one.
+which modal/proofs/poles.py bounds. Then the full problem has as many unstable eigenvalues as the
+reduced one. In what couples V with Z the part of an image that K_ref V balances does not count, as
+Z is orthogonal to V in K_ref. Norms dual to K_ref come from the two sketches of the basis,
+‖f‖² ≤ ‖K_ref⁻¹f‖_M ‖f‖_{M⁻¹} (modal/reduction/basis.py).
 
 θ comes from the largest ratios, on the complement of the first vectors of the basis, of M and of
 what the points change in the symmetric stiffness to K_ref (modal/proofs/ratios.py).
@@ -30,11 +32,10 @@ import numpy as np
 import scipy.linalg as la
 
 from modal.proofs.box import Group, PointBoxes, groups, spanned
-from modal.proofs.couplings import couple_skew, coupling, image, orthonormal, padded
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.ratios import Product, lanczos
 from modal.reduction.affine import Coefficients
-from modal.reduction.basis import Projected
+from modal.reduction.basis import UNDERESTIMATE, Projected
 from modal.reduction.instants import form_round_off
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
@@ -310,3 +311,64 @@ def _coupled(table: Array, of_groups: list[Group], sizes: Array) -> Array:
     return np.asarray(
         sum((f * s for f, s in zip(factors, sizes, strict=True)), np.zeros(len(table)))
     )
+
+
+def coupling(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:
+    """max |zᴴBx| / ‖z‖‖x‖ over z in Z, x in V, in the norm of K_ref, for B = Σ_j w_j A_j and Bᴴ."""
+    plain, mirrored = images(projected, image, weights)
+    return max(dual_norm(*plain), dual_norm(*mirrored))
+
+
+def couple_skew(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:
+    """As `coupling`, for the skew part of B."""
+    plain, mirrored = images(projected, image, weights)
+    return dual_norm(*(0.5 * (a - b) for a, b in zip(plain, mirrored, strict=True)))
+
+
+def images(
+    projected: Projected, image: tuple[Array, Array], weights: Array
+) -> tuple[list[Array], list[Array]]:
+    """Sketches Θ and Ξ of BV and BᵀV without their part along K_ref V.
+
+    In K_ref-orthonormal coordinates.
+    """
+    weights = padded(weights, projected)
+    small = np.tensordot(weights, projected.matrices, axes=1)
+    out = []
+    for sketches, inside in ((projected.sketches, small), (projected.adjoint_sketches, small.T)):
+        share = inside / (projected.frequency**2)[:, None]
+        out.append(
+            [
+                (sketch - whole @ share) / projected.frequency
+                for sketch, whole in zip(
+                    np.tensordot(weights, sketches, axes=1), image, strict=True
+                )
+            ]
+        )
+    return out[0], out[1]
+
+
+def dual_norm(theta: Array, xi: Array) -> float:
+    """Bound of the norm dual to K_ref from the two sketches."""
+    return UNDERESTIMATE * float(np.sqrt(np.linalg.norm(theta, 2) * np.linalg.norm(xi, 2)))
+
+
+def image(reference: ReferenceOperator, V: Array) -> Array:
+    """K_ref V."""
+    KV = reference.shift * (reference.mass @ V)
+    for weight, term in zip(reference.weights, reference.family.terms, strict=False):
+        if weight != 0.0:
+            KV = KV + 0.5 * weight * (term.apply(V) + term.apply(V, transposed=True))
+    return np.asarray(KV)
+
+
+def orthonormal(reference: ReferenceOperator, V: Array) -> tuple[tuple[Array, Array], float]:
+    """X (n, c) of the span of V with XᵀK_refX = I, and K_refX; the median of xᵀK_refx of V's."""
+    KV = image(reference, V)
+    squares, U = la.eigh(V.T @ KV)
+    half = U / np.sqrt(squares)
+    return (V @ half, KV @ half), float(np.median(squares))
+
+
+def padded(weights: Array, projected: Projected) -> Array:
+    return np.pad(weights, (0, len(projected.matrices) - len(weights)))

@@ -35,7 +35,7 @@ SHARPEST = 1e-10  # tolerance where a growth rate is hidden by its error bound
 class Examined:
     """Certified modes of one system and what is known of the others.
 
-    eigenvalues, error_bound (k,) rad/s; proof: a code of modal/proofs/codes.py.
+    eigenvalues, error_bound (k,) rad/s; proof: a code of modal/proofs/judge.py.
     """
 
     eigenvalues: Complex

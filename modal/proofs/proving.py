@@ -13,8 +13,8 @@ from assembly.magnitudes import EQUAL
 from modal.eigen.spectrum import overdamped
 from modal.eigen.tolerances import SURE
 from modal.proofs.box import FamilyBox, PointBoxes
-from modal.proofs.codes import COUNT, ENERGY, MODES
 from modal.proofs.completeness import ComplementForms, Completeness
+from modal.proofs.judge import COUNT, ENERGY, MODES
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.body_space import BodySpace
 from modal.reduction.error_bounds import ErrorBounds, error_bounds, round_off, unbounded
@@ -114,7 +114,7 @@ class ProvingSpace(BodySpace):
         return self.box.at(at).bounded & (self._completeness is not None)
 
     def proved(self, at: Coefficients) -> tuple[CertifiedModes, NDArray[np.int8]]:
-        """As `solve`, with what proves that no other mode is unstable (modal/proofs/codes.py)."""
+        """As `solve`, with what proves that no other mode is unstable (modal/proofs/judge.py)."""
         instants, completeness = self.on(at), self._completeness
         boxes = self.box.at(instants.at)
         proof = (self._parent or self)._without_modes(boxes, instants.at)

@@ -16,9 +16,18 @@ from modal.eigen.solve import solve
 from modal.eigen.tolerances import HALF
 from modal.proofs.all_modes import all_modes
 from modal.proofs.box import Box, box_of
-from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.free_motion import without_translations
-from modal.proofs.judge import STABLE, UNDECIDED, WORDS, judge
+from modal.proofs.judge import (
+    COUNT,
+    ENERGY,
+    LYAPUNOV,
+    MODES,
+    PROOFS,
+    STABLE,
+    UNDECIDED,
+    WORDS,
+    judge,
+)
 from modal.proofs.one_state import decays, examine
 from modal.proofs.ratios import is_definite
 from modal.types import Array, Complex, Mask

@@ -22,9 +22,8 @@ from modal.proofs.judge import UNDECIDED, WORDS
 from modal.proofs.verdict import ALL_MODES, stability
 from modal.tracking.events import event_variables
 from modal.tracking.rates import frozen_interval, growth_rate_corrected
-from modal.tracking.rows import KINDS
 from modal.tracking.sweep import Sweep
-from modal.tracking.tracks import Recorder
+from modal.tracking.tracks import KINDS, Recorder
 from modal.tracking.whirl import direction
 from modal.types import Array, Complex
 

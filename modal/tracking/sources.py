@@ -14,7 +14,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.eigen.modes import Modes
 from modal.eigen.solve import Backend, solve
 from modal.eigen.zero_modes import with_zeros
-from modal.provenance.same_model import drawn_prints
+from modal.provenance.fingerprint import drawn_prints
 from modal.reduction.full_order import spot_check
 from modal.reduction.instants import SmallMatrices
 from modal.reduction.interpolated_motion import ProjectedMotion

@@ -16,8 +16,8 @@ from assembly.errors import (
 )
 from assembly.linalg.symmetric import ENTRIES
 from modal.eigen.tolerances import SMALL
+from modal.provenance.fingerprint import drawn_prints, family_prints
 from modal.provenance.link_prints import LinkProbe
-from modal.provenance.same_model import drawn_prints, family_prints
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.body_space import BodySpace
 from modal.reduction.interpolated_motion import InterpolatedMotion

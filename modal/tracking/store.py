@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import StorageError
-from modal.data.checkpoint import load, save
+from modal.data.checkpoint import load, packed, save, unpacked
 from modal.data.folder import lock, release, remove_all_stale, storage_faults
-from modal.data.packing import packed, unpacked
 from modal.provenance.fingerprint import agree
 from modal.tracking.encounters import Encounter
 from modal.tracking.tracks import Recorder, State

@@ -18,7 +18,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers import dense as dense_solver
 from modal.proofs import proving
-from modal.proofs.codes import COUNT, MODES
+from modal.proofs.judge import COUNT, MODES
 from modal.proofs.one_state import decays
 from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import is_semidefinite, lanczos

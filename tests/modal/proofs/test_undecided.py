@@ -22,8 +22,7 @@ from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from modal.data import checkpoint
 from modal.maps import verdicts
-from modal.proofs.codes import COUNT, ENERGY, MODES
-from modal.proofs.judge import STABLE, UNDECIDED, judge
+from modal.proofs.judge import COUNT, ENERGY, MODES, STABLE, UNDECIDED, judge
 from modal.proofs.one_state import examine
 from tests.support.fine_meshes import column, hermite, shaft
 from tests.support.verdict_truth import refined
