@@ -108,7 +108,7 @@ def crosscheck(
     if period is not None:
         check_period_length(period)
     T = period if period is not None else getattr(model, "period", None)
-    at = _times(model, tracks, times, T)
+    at = _times(tracks, times, T)
     turns = _checked_turns(turns, at, T)
     if tracks is None:
         tracks = (
@@ -136,9 +136,7 @@ def crosscheck(
     return work.report()
 
 
-def _times(
-    model: Any, tracks: xr.Dataset | None, times: ArrayLike | None, T: float | None
-) -> Array:
+def _times(tracks: xr.Dataset | None, times: ArrayLike | None, T: float | None) -> Array:
     if tracks is not None:
         if (
             not isinstance(tracks, xr.Dataset)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,22 +38,25 @@ Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask]
 VALIDATION = 60  # seeded random points that complete the training
 
 
-class Method(Protocol):
-    """The interface of a method that solves the points of a map."""
+class Method:
+    """Solves the points of a map. What is given here is that of a method without a basis."""
 
     solver: str
 
     def prepare(self) -> Mapping[str, NDArray[Any]]:
         """Compute what all tiles share, and return the arrays to store with the map."""
+        return {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue with the stored arrays."""
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The columns of a tile's points, row by row."""
+        raise NotImplementedError
 
     def prints(self) -> Prints:
         """The fingerprints that identify the model of a stored map."""
+        raise NotImplementedError
 
     def destroy(self) -> None:
         """Release the factorizations."""
@@ -71,19 +74,13 @@ def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -
     return FullMethod(grid, k)
 
 
-class FullMethod:
+class FullMethod(Method):
     """Every point by itself, through modal.solve."""
 
     solver = "full solve at every point"
 
     def __init__(self, grid: Grid, k: int) -> None:
         self.grid, self.k = grid, k
-
-    def prepare(self) -> dict[str, Array]:
-        return {}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        pass
 
     def prints(self) -> PointPrints:
         drawn = self.grid.sampled()
@@ -108,11 +105,8 @@ class FullMethod:
         except (SingularSystemError, AccuracyError) as fault:
             raise type(fault)(f"at {named(point)}: {fault}") from fault
 
-    def destroy(self) -> None:
-        pass
 
-
-class SpaceMethod:
+class SpaceMethod(Method):
     """All points from one certified space, which is grown on the training points and on seeded
     random ones.
 
@@ -122,7 +116,6 @@ class SpaceMethod:
     `local`, a small space for many points of a tile.
     """
 
-    solver: str
     family: Any
     space: Any = None
 
@@ -130,9 +123,6 @@ class SpaceMethod:
         self.grid, self.k, self.tolerance, self.checks = grid, k, tolerance, checks
 
     def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> Space:
-        raise NotImplementedError
-
-    def prints(self) -> Prints:
         raise NotImplementedError
 
     def located(self, tile: Slices) -> tuple[Any, Mask]:

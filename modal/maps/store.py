@@ -34,7 +34,6 @@ from modal.data.folder import (
     discard,
     lock,
     release,
-    remove_all_stale,
     remove_leftovers,
     remove_stale,
     replacing,
@@ -146,11 +145,11 @@ class MapStore:
         """
         assert self.path is not None
         with storage_faults(self.path, "it is left as it was"):
-            remove_stale(self.path)
+            remove_stale(self.path.parent, self.path.name)
             self._lock = lock(self.path)
             self.join()
             if self._lock is not None:
-                remove_all_stale(self.path / TILES)
+                remove_stale(self.path / TILES)
                 remove_leftovers(self.path)
             for place in np.ndindex(self.finished_tiles.shape):
                 self.finished_tiles[place] = self._is_sound(place)

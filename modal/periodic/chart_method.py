@@ -23,6 +23,7 @@ from assembly.errors import AccuracyError, ConvergenceError
 from assembly.mechanisms.mechanism import LARGE_BODY, MechanismSystem
 from assembly.system.frozen import FrozenSystem
 from modal.maps.grid import Grid, named
+from modal.maps.methods import Method
 from modal.maps.store import Slices
 from modal.maps.verdicts import columns
 from modal.periodic.chart_motion import (
@@ -56,7 +57,7 @@ Period = float | Callable[..., float]
 KNOWN = 0.05  # largest error a period of an exponent that is known
 
 
-class ChartMethod:
+class ChartMethod(Method):
     """The points of a chart: `prepare` or `restore`, then tiles in any order.
 
     panels: of shared shapes, and the number of each point's in `places`; none where points are
@@ -260,9 +261,6 @@ class ChartMethod:
     def _turning(self, x: Array) -> float:
         """2π/T, rad/s."""
         return 2.0 * np.pi / self.period(self._named(x))
-
-    def destroy(self) -> None:
-        """Nothing to release."""
 
 
 @dataclass(frozen=True)

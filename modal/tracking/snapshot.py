@@ -121,7 +121,7 @@ class Snapshot:
         return self.eigenvalues, V.T @ self.right, V.T @ self.left
 
     def mode(self, i: int) -> Snapshot:
-        """The same instant with one of its modes only."""
+        """The same instant with one of its modes only, for the overlap with others."""
         K, only = self.size, slice(i, i + 1)
         return replace(
             self,
@@ -136,8 +136,8 @@ class Snapshot:
             backward_error=self.backward_error[only],
             condition_number=self.condition_number[only],
             kind=self.kind[only],
-            whirling=None if self.whirling is None else self.whirling.take(only),
-            variation=None if self.variation is None else self.variation.take(only),
+            whirling=None,
+            variation=None,
         )
 
     def carried(self, embedding: Array, M: Array, C: Array) -> Snapshot:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import StorageError
 from modal.data.checkpoint import load, packed, save, unpacked
-from modal.data.folder import lock, release, remove_all_stale, storage_faults
+from modal.data.folder import lock, release, remove_stale, storage_faults
 from modal.provenance.fingerprint import agree
 from modal.tracking.encounters import Encounter
 from modal.tracking.tracks import Recorder, State
@@ -169,7 +169,7 @@ class TrackStore:
             if self.path.exists() and not self.path.is_dir():
                 raise other
             self.path.mkdir(parents=True, exist_ok=True)
-            remove_all_stale(self.path)
+            remove_stale(self.path)
             files = [p for p in self.path.iterdir() if not p.name.endswith(".partial")]
             if files and not (self.path / STUDY).exists():
                 raise other

@@ -132,16 +132,6 @@ class Variation:
         """dλ/ds of each mode, (K,)."""
         return np.asarray(np.diagonal(self.change[0]))
 
-    def take(self, only: slice) -> Variation:
-        """Of some of the modes."""
-        energy, mass = (
-            Form(form.rate[only, only], form.mirrored[only, only])
-            for form in (self.energy, self.mass)
-        )
-        names = ("curvature", "steady", "steady_slope", "stencil_error")
-        single = {name: getattr(self, name)[only] for name in names}
-        return Variation(self.change[:, only, only], energy=energy, mass=mass, **single)
-
     def turned(self, turn: Complex, back: Complex) -> Variation:
         """In the basis right @ turn, left @ back of the same modes (modal.matching.align)."""
         rows = np.stack([back.conj().T, back.T])
