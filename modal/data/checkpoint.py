@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from assembly.errors import StorageError
 from modal.data.folder import storage_faults, write_whole
 
-DIGEST = 32  # bytes
-
 
 def save(
     path: Path, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any],
@@ -46,7 +44,8 @@ def stored(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         content = memoryview(path.read_bytes())
     except OSError as fault:
         raise StorageError(f"checkpoint {path}: cannot be read: {fault.strerror}") from None
-    if content[-DIGEST:] != _hashed([content[:-DIGEST]]).digest():
+    length = _hashed([]).digest_size
+    if content[-length:] != _hashed([content[:-length]]).digest():
         raise StorageError(
             f"checkpoint {path}: cannot be read: it is damaged, cut off, or of an earlier version"
         )
@@ -127,7 +126,7 @@ def checksum_of_files(*paths: Path) -> str:
 
 
 def _hashed(items: Iterable[Any]) -> Any:
-    total = hashlib.blake2b(digest_size=DIGEST)
+    total = hashlib.blake2b(digest_size=32)
     for item in items:
         if isinstance(item, np.ndarray):
             values = np.ascontiguousarray(item, dtype=item.dtype.newbyteorder("<"))

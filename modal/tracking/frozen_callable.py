@@ -88,7 +88,4 @@ def _continued(values: Complex, right: Complex, lam: Complex, shapes: Complex) -
     size = max(float(np.abs(values).max()), 1e-300)
     cost = np.abs(values[None, :] - lam[:, None]) / size
     cost = cost + 1.0 - np.abs(shapes.conj().T @ right)
-    rows, columns = linear_sum_assignment(cost)
-    out = np.empty(len(lam), dtype=np.intp)
-    out[rows] = columns
-    return out
+    return np.asarray(linear_sum_assignment(cost)[1])

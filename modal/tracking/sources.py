@@ -104,8 +104,8 @@ class FullSource:
     def prints(self) -> NDArray[np.float64]:
         return drawn_prints(self._freeze, self._at)
 
-    def arrays(self) -> None:
-        return None
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        return {}
 
     def close(self) -> None:
         pass

@@ -285,8 +285,7 @@ class _Run:
         if stored is not None:
             stored.restore(self.recorder)
         elif held is not None:
-            source = self.source
-            held.create(source.prints(), source.arrays(), source.kind, source.description)
+            held.create(self.source)
 
     def follow(self, progress: bool | None) -> None:
         """Record all remaining instants.
@@ -309,19 +308,17 @@ class _Run:
         at, what = sweep.at, f"modes over {sweep.name}"
         for value in shown(at[first:], what, "instant", progress, len(at), first):
             snapshot = source.snapshot(float(value))
-            basis = source.arrays() if held and held.growths != source.growths else None
-            if held is not None and basis is not None:
-                size = len(snapshot.right)
-                held.grow(recorder, size, source.growths, basis, source.description)
+            if held is not None and held.growths != source.growths:
+                held.grow(recorder, len(snapshot.right), source)
             recorder.add(snapshot, sweep.spin(float(value)))
             if held is not None:
-                held.flush(recorder, source.description)
+                held.flush(recorder, source)
         self.keep()
 
     def keep(self) -> None:
         """Write the finished instants that are not yet written."""
         if self._held is not None and self.recorder.count:
-            self._held.flush(self.recorder, self.source.description, now=True)
+            self._held.flush(self.recorder, self.source, now=True)
 
     def close(self) -> None:
         """Release the sources and the folder."""
