@@ -7,7 +7,7 @@ on the result of `prepare`, so tiles may be computed in any order and by any run
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.mechanisms.mechanism import MechanismSystem
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import SURE
 from modal.maps.grid import Grid, named
 from modal.maps.store import Prints, Slices
@@ -83,11 +84,7 @@ class FullMethod(Method):
         self.grid, self.k = grid, k
 
     def prints(self) -> PointPrints:
-        drawn = self.grid.sampled()
-        probe = Probe(self.grid.freeze(drawn[0]))
-        return PointPrints(
-            self.grid.points, drawn, lambda point: probe.system(self.grid.freeze(point))
-        )
+        return _point_prints(self.grid, lambda system: system)
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         points = self.grid.points(tile)
@@ -291,13 +288,7 @@ class LinkMethod(SpaceMethod):
         self.family = LinkFamily(first, grid.freeze)
 
     def prints(self) -> PointPrints:
-        drawn, small = self.grid.sampled(), LinkProbe(self.family.first)
-        probe = Probe(small.system(self.grid.freeze(drawn[0])))
-
-        def of(point: Mapping[str, float]) -> Array:
-            return probe.system(small.system(self.grid.freeze(point)))
-
-        return PointPrints(self.grid.points, drawn, of)
+        return _point_prints(self.grid, LinkProbe(self.family.first).system)
 
     def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> LinkSpace:
         return LinkSpace(self.family, self.k, self.tolerance, stored)
@@ -318,3 +309,10 @@ def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:
     corners = itertools.product(*({0, size - 1} for size in shape))
     chosen = {*corners, tuple(size // 2 for size in shape)}
     return np.array(sorted(int(np.ravel_multi_index(c, shape)) for c in chosen))
+
+
+def _point_prints(grid: Grid, small: Callable[[FrozenSystem], FrozenSystem]) -> PointPrints:
+    """Of the frozen systems of a grid. small: the system that represents one."""
+    drawn = grid.sampled()
+    probe = Probe(small(grid.freeze(drawn[0])))
+    return PointPrints(grid.points, drawn, lambda point: probe.system(small(grid.freeze(point))))

@@ -21,7 +21,7 @@ from modal.reduction.interpolated_motion import ProjectedMotion
 from modal.reduction.space import SAMPLE, CertifiedModes, Family, Space, spread
 from modal.reduction.tolerances import TRAINING
 from modal.tracking.snapshot import ModesLike, Snapshot, small_snapshots
-from modal.tracking.stencil import Neighbourhood, differences
+from modal.tracking.stencil import differences, stencil_of
 from modal.tracking.sweep import Request
 from modal.tracking.variation import (
     Derivatives,
@@ -50,7 +50,6 @@ class FullSource:
     def __init__(self, request: Request, kept: Kept | None = None) -> None:
         sweep = request.sweep
         self._request, self._freeze, self._at = request, sweep.freeze, sweep.at
-        self._around = Neighbourhood(sweep.freeze, *sweep.ends, request.rate)
         self._whirl = None if sweep.axis is None else Whirl(sweep.axis)
         self.description = request.solver_name if kept is None else kept(self.prints())[1]
         self._named = self.description != request.solver_name
@@ -83,20 +82,22 @@ class FullSource:
     def _variation(self, system: FrozenSystem, found: Snapshot) -> Variation | None:
         """None where the model cannot be frozen next to the instant."""
         V = window_space(found.right, found.left)
-        here = projected(system, V)
+        here, request = projected(system, V), self._request
 
         def near(values: Array) -> Array:
             return np.stack([
-                here if s == found.at else projected(self._around.near(float(s)), V)
+                here if s == found.at else projected(self._freeze(float(s)), V)
                 for s in values
             ])  # fmt: skip
 
-        (change,) = differences([self._around.stencil(found.at, found.eigenvalues)], near)
+        lam = found.eigenvalues
+        stencil = stencil_of(found.at, lam, request.sweep.ends, request.rate)
+        (change,) = differences([stencil], near)
         if change is None:
             return None
         of_value = Derivatives(here[:, None], *change[:, :, None])
-        lam, right, left = (part[None] for part in found.window(V))
-        return variations(of_value, lam, right, left, self._around.rate)[0]
+        right, left = ((V.T @ vectors)[None] for vectors in (found.right, found.left))
+        return variations(of_value, lam[None], right, left, request.rate)[0]
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         return snapshot
@@ -140,7 +141,6 @@ class SpaceSource:
         sweep = request.sweep
         self._request, self._family = request, cast(Any, family)
         self._freeze, self._name, self._at = sweep.freeze, sweep.name, sweep.at
-        self._around = Neighbourhood(sweep.freeze, *sweep.ends, request.rate)
         self._block: dict[float, Snapshot] = {}
         self.growths = 0
         self._points = self._leading()
@@ -283,8 +283,8 @@ class SpaceSource:
         inside, modes, shared = space.coordinates, found.modes, found.instants
         if inside is not None:
             modes, shared = modes.lifted(inside), self._space.on(points)
-        bound, condition = found.bounds.error_bound, modes.condition
-        made = small_snapshots(at, (shared.mass, shared.damping), modes, bound, condition)
+        matrices = shared.mass, shared.damping
+        made = small_snapshots(at, matrices, modes, found.bounds.error_bound)
         alike = bool(np.isfinite(modes.eigenvalues).all())
         for index in [np.arange(len(at))] if alike else [np.array([n]) for n in range(len(at))]:
             some = [made[n] for n in index]
@@ -308,7 +308,7 @@ class SpaceSource:
         right, left = (np.stack([getattr(made[n], s) for n in index]) for s in ("right", "left"))
         if space.coordinates is not None:
             right, left = (space.coordinates.T @ vectors for vectors in (right, left))
-        found = variations(of_value, lam, right, left, self._around.rate)
+        found = variations(of_value, lam, right, left, self._request.rate)
         for n, one in zip(index, found, strict=True):
             out[n] = one
         return out
@@ -321,11 +321,9 @@ class SpaceSource:
             times = np.array([one.at for one in made])
             first = self._motion.derivative()
             rates, curvatures = first(times), first.derivative()(times)
-            of_value = Derivatives(at.matrices, rates, curvatures, rates)
-            return list(
-                range(len(made))
-            ), of_value if self._around.high > self._around.low else None
-        stencils = [self._around.stencil(one.at, one.eigenvalues) for one in made]
+            return list(range(len(made))), Derivatives(at.matrices, rates, curvatures, rates)
+        ends, rate = self._request.sweep.ends, self._request.rate
+        stencils = [stencil_of(one.at, one.eigenvalues, ends, rate) for one in made]
         changes = differences(stencils, self._near)
         index = [n for n, change in enumerate(changes) if change is not None]
         if not index:

@@ -90,7 +90,7 @@ class LinkSource(SpaceSource):
     def _settle(self) -> None:
         super()._settle()
         self._motion = None
-        if len(self._values) == len(self._at):
+        if 1 < len(self._values) == len(self._at):
             ends, options = (float(self._at.min()), float(self._at.max())), self._family.arguments
             smooth = InterpolatedMotion.of(self._space.frame, *ends, True, **options)
             self._motion = None if smooth is None else smooth.projected(np.eye(smooth.n))

@@ -244,11 +244,8 @@ def track(
 def _check(guard: Any, checks: Any, tolerance: Any, interval_change: Any, rules: Any) -> None:
     check_count(guard, "guard", 0)
     check_count(checks, "checks", 0)
-    for key, value, largest in (
-        ("tolerance", tolerance, 0.01),
-        ("interval_change", interval_change, 1.0),
-    ):
-        check_between(value, key, 0.0, largest)
+    check_between(tolerance, "tolerance", 0.0, 0.01)
+    check_between(interval_change, "interval_change", 0.0, 1.0)
     if rules is not None and not isinstance(rules, Rules):
         raise InputError(f"rules: expected modal.Rules, got {type(rules).__name__}")
 

@@ -73,8 +73,8 @@ class Rows:
             spin=np.array([spin]),
             index=index,
         )
-        if snapshot.whirl is not None:
-            row["whirl"] = snapshot.whirl
+        if snapshot.whirling is not None:
+            row["whirl"] = snapshot.whirling.number
         if match is not None:
             kept = match.target >= 0
             for name in ("mac", "certainty"):
