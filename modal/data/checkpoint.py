@@ -38,29 +38,37 @@ def save(
         write_whole(path, content.getbuffer(), _hashed([content.getbuffer()]).digest())
 
 
-def stored(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the settings that `save` wrote. Raises StorageError when it is damaged."""
+def found(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+    """The arrays and the settings that `save` wrote; None where the file is missing or damaged."""
     try:
-        content = memoryview(path.read_bytes())
+        content = memoryview(path.read_bytes() if path.is_file() else b"")
     except OSError as fault:
         raise StorageError(f"checkpoint {path}: cannot be read: {fault.strerror}") from None
     length = _hashed([]).digest_size
     if content[-length:] != _hashed([content[:-length]]).digest():
-        raise StorageError(
-            f"checkpoint {path}: cannot be read: it is damaged, cut off, or of an earlier version"
-        )
+        return None
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     return arrays, json.loads(str(arrays.pop("settings")))
 
 
+def stored(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The same. Raises StorageError where there is nothing."""
+    parts = found(path)
+    if parts is None:
+        damaged = "it is damaged, cut off, or of an earlier version"
+        reason = damaged if path.exists() else "No such file or directory"
+        raise StorageError(f"checkpoint {path}: cannot be read: {reason}")
+    return parts
+
+
 def load(path: Path, settings: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Read what `save` wrote; StorageError when it is damaged or belongs to other settings."""
-    arrays, found = stored(path)
+    arrays, before = stored(path)
     for key, value in settings.items():
-        if found.get(key) != value:
+        if before.get(key) != value:
             raise StorageError(
-                f"checkpoint {path}: was made with {key} = {found.get(key)!r}, not {value!r}"
+                f"checkpoint {path}: was made with {key} = {before.get(key)!r}, not {value!r}"
             )
     return arrays
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from assembly.errors import StorageError
-from modal.data.checkpoint import checksum_of_files, load, save, stored
+from modal.data.checkpoint import checksum_of_files, found, save, stored
 from modal.data.datasets import coordinate, described, in_words
 from modal.data.folder import (
     discard,
@@ -246,11 +246,8 @@ class MapStore:
 
     def _is_sound(self, place: tuple[int, ...]) -> bool:
         """Whether a tile is as it was written."""
-        try:
-            load(self._checkpoint(place), self._settings(place))
-        except StorageError:
-            return False
-        return True
+        checkpoint = found(self._checkpoint(place))
+        return checkpoint is not None and checkpoint[1] == self._settings(place)
 
     def _other_model(self, where: str) -> StorageError:
         return StorageError(

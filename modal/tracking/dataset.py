@@ -89,7 +89,7 @@ def variables(recorder: Recorder, tolerance: float) -> dict[str, NDArray[Any]]:
         coupling=coupling,
     )
     out |= {name: of(name) for name in ("backward_error", "condition_number", "mac", "certainty")}
-    if rows.tables["whirl"].shape[1]:
+    if rows.table("whirl", slice(T)).shape[1]:
         number = of("whirl")
         out |= dict(whirl_number=number, whirl=direction(number, Sweep.sense(rows.spins(T))))
     return out | event_variables(at, lam, meetings)

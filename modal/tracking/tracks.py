@@ -48,16 +48,14 @@ TABLES: Mapping[str, tuple[str, Any]] = {
 
 
 class Rows:
-    """The tables of a run of `length` instants, (length, entries of the widest row).
+    """The numbers of every instant of a run, by name of TABLES.
 
     moving: rates along a motion are requested.
     """
 
-    def __init__(self, length: int, moving: bool = True) -> None:
+    def __init__(self, moving: bool = True) -> None:
         self._moving = moving
-        self.tables = {
-            name: np.full((length, 0), fill, dtype) for name, (dtype, fill) in TABLES.items()
-        }
+        self._rows: list[dict[str, NDArray[Any]]] = []
 
     def put(
         self, n: int, snapshot: Snapshot, spin: float, index: Index, match: Match | None = None
@@ -80,43 +78,41 @@ class Rows:
             for name in ("mac", "certainty"):
                 row[name] = np.full(snapshot.size, np.nan)
                 row[name][match.target[kept]] = getattr(match, name)[kept]
-        for name, values in row.items():
-            self._write(name, slice(n, n + 1), values)
+        self._rows[n:] = [row]
 
-    def _write(self, name: str, rows: slice, values: NDArray[Any]) -> None:
-        table, (dtype, fill) = self.tables[name], TABLES[name]
-        width = values.shape[-1]
-        if table.shape[1] < width:
-            wider = np.full((len(table), width), fill, dtype)
-            wider[:, : table.shape[1]] = table
-            self.tables[name] = table = wider
-        table[rows, :width], table[rows, width:] = values, fill
+    def table(self, name: str, rows: slice) -> NDArray[Any]:
+        """The rows of a table, as wide as the widest of them."""
+        dtype, fill = TABLES[name]
+        parts = [row.get(name, ()) for row in self._rows[rows]]
+        table = np.full((len(parts), max(map(len, parts), default=0)), fill, dtype)
+        for line, part in zip(table, parts, strict=True):
+            line[: len(part)] = part
+        return table
 
     def block(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Rows start … stop − 1 of every table."""
-        return {name: table[start:stop] for name, table in self.tables.items()}
+        return {name: self.table(name, slice(start, stop)) for name in TABLES}
 
     def restore(self, start: int, block: Mapping[str, NDArray[Any]]) -> int:
         """Restore the rows that `block` returned, and the number of the next one."""
-        stop = start + len(block["index"])
-        for name, values in block.items():
-            self._write(name, slice(start, stop), values)
-        return stop
+        count = len(block["index"])
+        self._rows[start:] = [{name: v[n] for name, v in block.items()} for n in range(count)]
+        return start + count
 
     def spins(self, count: int) -> Array:
         """Of the rotation at the first instants, (count,), rad/s."""
-        return np.asarray(self.tables["spin"][:count, 0])
+        return np.asarray(self.table("spin", slice(count))[:, 0])
 
-    def index(self, rows: int | slice, tracks: Index | slice) -> Index:
+    def index(self, rows: slice, tracks: Index | slice) -> Index:
         """Mode of given tracks at some instants, −1 for none."""
-        return np.asarray(self.tables["index"][rows, tracks], dtype=np.intp)
+        return np.asarray(self.table("index", rows)[:, tracks], dtype=np.intp)
 
     def of(self, name: str, index: Index) -> NDArray[Any]:
         """A variable by track at the first T instants, (T, R), from the `index` of these."""
-        table, (dtype, fill) = self.tables[name], TABLES[name]
+        table, (dtype, fill) = self.table(name, slice(len(index))), TABLES[name]
         if not table.shape[1]:
             return np.full(index.shape, fill, dtype)
-        values = np.take_along_axis(table[: len(index)], np.maximum(index, 0), 1)
+        values = np.take_along_axis(table, np.maximum(index, 0), 1)
         values[index < 0] = fill
         return values
 
@@ -155,7 +151,7 @@ class Recorder:
     def __init__(self, request: Request, source: Source | None) -> None:
         self.k, self.rules, self.rate = request.k, request.rules, request.rate
         self.at = request.sweep.at
-        self.rows, self.state = Rows(len(self.at), self.rate is not None), State()
+        self.rows, self.state = Rows(self.rate is not None), State()
         self._meetings: list[Encounter] = []
         self._source = source
         self._follower = Follower(self._extra, self.rules, request.sweep.span)
@@ -190,7 +186,8 @@ class Recorder:
             a = align(a, snapshot)
             self.rows.put(0, a, float(self.rows.spins(1)[0]), np.arange(a.size))
             self.state = replace(self.state, last=a)
-        index = self.rows.index(self.count - 1, slice(len(self.state.visible)))
+        last = slice(self.count - 1, self.count)
+        index = self.rows.index(last, slice(len(self.state.visible)))[0]
         present = np.flatnonzero(index >= 0)
         track = np.full(a.size, -1)
         track[index[present]] = present
