@@ -31,7 +31,7 @@ from functools import partial
 import numpy as np
 import scipy.linalg as la
 
-from modal.proofs.box import Group, PointBoxes, groups, spanned
+from modal.proofs.box import PointBoxes, factors, groups, spanned
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.ratios import Product, lanczos
 from modal.reduction.affine import Coefficients
@@ -98,7 +98,7 @@ class Completeness:
         if stored is None:
             assert start is not None
             changed = span.stiffness - reference.weights
-            sizes = [np.abs(group.factor(changed)).max() for group in self.changes]
+            sizes = np.abs(factors(self.changes, changed)).max(axis=0)
             bounds = self._bounds(start, [stiffness + reference.shift, *sizes])
         else:
             bounds = stored["complement"]
@@ -112,7 +112,7 @@ class Completeness:
         bound may have before it is taken as it is.
         """
         reference = self.reference
-        matrices = [reference.family.symmetric_part(group.weights) for group in self.changes]
+        matrices = [reference.family.symmetric_part(weights) for weights in self.changes]
         products: list[Product] = [A.__matmul__ for A in (reference.mass, *matrices)]
         positive = [True, *(False for _ in matrices)]
         (X, KX), square = orthonormal(reference, start.V)
@@ -132,8 +132,7 @@ class Completeness:
 
     def combinations(self) -> list[Array]:
         """Coefficients (J,) of M and of every group: what couples a basis with its complement."""
-        every = (*self.damping, *self.changes)
-        return [self.reference.mass_weights, *(group.weights for group in every)]
+        return [self.reference.mass_weights, *self.damping, *self.changes]
 
     def arrays(self) -> dict[str, Array]:
         """The bounds, to be kept with a stored map."""
@@ -149,15 +148,15 @@ class Completeness:
         image = self._reference_image(projected)
         # What the basis has beyond the first vectors couples with Z within their complement.
         wider = np.hypot(self._coupling, 0.5 * (self._high - self._low))
-        sketched = np.array([coupling(projected, image, group.weights) for group in self.changes])
-        skew = np.array([couple_skew(projected, image, group.weights) for group in self.changes])
+        sketched = np.array([coupling(projected, image, weights) for weights in self.changes])
+        skew = np.array([couple_skew(projected, image, weights) for weights in self.changes])
         return ComplementForms(
             self._mass,
             self._low,
             self._high,
             coupling(projected, image, reference.mass_weights),
             np.minimum(sketched, wider + skew),
-            np.array([coupling(projected, image, group.weights) for group in self.damping]),
+            np.array([coupling(projected, image, weights) for weights in self.damping]),
         )
 
     def local(
@@ -179,9 +178,8 @@ class Completeness:
             )
             return min(sketched, float(np.hypot(inside, wider)))
 
-        def all_of(sketched: Array, wider: Array, of_groups: list[Group]) -> Array:
-            triples = zip(sketched, wider, of_groups, strict=True)
-            return np.array([both(a, b, group.weights) for a, b, group in triples])
+        def all_of(sketched: Array, wider: Array, of_groups: Array) -> Array:
+            return np.array(list(map(both, sketched, wider, of_groups)))
 
         return replace(
             self._widened(forms, shared, U),
@@ -199,7 +197,7 @@ class Completeness:
         if U.shape[1] == 0:
             return forms
         ends = []
-        for weights in (self.reference.mass_weights, *(group.weights for group in self.changes)):
+        for weights in (self.reference.mass_weights, *self.changes):
             A = U.T @ self._small(projected, weights) @ U
             ends.append(la.eigvalsh(0.5 * (A + A.T))[[0, -1]])
         low, high = np.array(ends[1:]).reshape(-1, 2).T
@@ -223,11 +221,9 @@ class Completeness:
 
     def theta(self, forms: ComplementForms, at: Coefficients, stiffness: Array) -> Array:
         """θ (P,) of the head of this file; stiffness (P,): W² + γW, (rad/s)²."""
-        table = self._changed(at)
+        factor, low, high = factors(self.changes, self._changed(at)), forms.low, forms.high
         theta = (stiffness + self.reference.shift) * forms.mass
-        for group, low, high in zip(self.changes, forms.low, forms.high, strict=True):
-            factor = group.factor(table)
-            theta = theta + np.maximum(-factor * low, -factor * high)
+        theta = theta + np.maximum(-factor * low, -factor * high).sum(axis=1)
         return np.where(self._known(at), theta, np.inf)
 
     def _changed(self, at: Coefficients) -> Array:
@@ -240,7 +236,7 @@ class Completeness:
 
     def _stiffness_coupling(self, forms: ComplementForms, at: Coefficients) -> Array:
         """Bound (P,) of what the whole stiffness couples between Z and V."""
-        changed = _coupled(self._changed(at), self.changes, forms.coupling)
+        changed = np.abs(factors(self.changes, self._changed(at))) @ forms.coupling
         return self.reference.shift * forms.mass_coupling + changed
 
     def exceeds(
@@ -293,7 +289,7 @@ class Completeness:
         bounded = np.isfinite(W)
         W = np.where(bounded, W, 0.0)
         theta = self.theta(forms, at, np.where(bounded, boxes.stiffness, 0.0))
-        damping = _coupled(at.damping, self.damping, forms.damping_coupling)
+        damping = np.abs(factors(self.damping, at.damping)) @ forms.damping_coupling
         stiffness = self._stiffness_coupling(forms, at)
         far = W**2 * forms.mass_coupling + W * damping + stiffness
         used = np.isfinite(modes.eigenvalues) & ~skipped
@@ -303,14 +299,6 @@ class Completeness:
             W, far, forms.mass_coupling, damping, poles, (relative[0], relative[1]), used
         )
         return np.asarray(bounded & (theta < 1.0) & (sums < 1.0 - theta))
-
-
-def _coupled(table: Array, of_groups: list[Group], sizes: Array) -> Array:
-    """Bound (P,) of what the groups couple, from what each couples at factor one."""
-    factors = [np.abs(group.factor(table)) for group in of_groups]
-    return np.asarray(
-        sum((f * s for f, s in zip(factors, sizes, strict=True)), np.zeros(len(table)))
-    )
 
 
 def coupling(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:
