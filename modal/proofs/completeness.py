@@ -294,10 +294,10 @@ class Completeness:
         far = W**2 * forms.mass_coupling + W * damping + stiffness
         used = np.isfinite(modes.eigenvalues) & ~skipped
         poles, *norms = Poles.of(projected, modes, pairing, used, floor)
-        relative = [np.where(used, r / n, np.inf) for r, n in zip(residuals, norms, strict=True)]
-        sums = largest_on_axis(
-            W, far, forms.mass_coupling, damping, poles, (relative[0], relative[1]), used
-        )
+        relative = [  # the same of the conjugates
+            np.tile(np.where(used, r / n, np.inf), 2) for r, n in zip(residuals, norms, strict=True)
+        ]
+        sums = largest_on_axis(W, far, forms.mass_coupling, damping, poles, *relative)
         return np.asarray(bounded & (theta < 1.0) & (sums < 1.0 - theta))
 
 

@@ -98,13 +98,9 @@ def test_the_sum_over_poles_between_the_nodes() -> None:
     W = np.array([8.0])
     pole = -2.0 + 4.0j
     one = np.ones((1, 1))
-    poles = Poles(
-        np.array([[pole]]), one[..., None] + 0j, one[..., None] + 0j, one, one + 0j,
-        np.array([[False]]),
-    )  # fmt: skip
+    poles = Poles(np.array([[pole]]), one[..., None] + 0j, one[..., None] + 0j, one + 0j)
     unknown = np.full((1, 1), np.inf)
-    used = np.ones((1, 1), dtype=bool)
-    found = largest_on_axis(W, np.ones(1), 0.0, np.zeros(1), poles, (unknown, unknown), used)
+    found = largest_on_axis(W, np.ones(1), 0.0, np.zeros(1), poles, unknown, unknown)
     true = 1.0 / abs(pole.real)
     assert true <= found.item() < 3.0 * true
 
