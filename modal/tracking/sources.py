@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from assembly.errors import AccuracyError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.modes import Modes
-from modal.eigen.solve import Backend, solve
 from modal.eigen.zero_modes import with_zeros
 from modal.provenance.fingerprint import drawn_prints
 from modal.reduction.full_order import spot_check
@@ -20,7 +19,7 @@ from modal.reduction.instants import SmallMatrices
 from modal.reduction.interpolated_motion import ProjectedMotion
 from modal.reduction.space import SAMPLE, CertifiedModes, Family, Space, spread
 from modal.reduction.tolerances import TRAINING
-from modal.tracking.snapshot import ModesLike, Snapshot, small_snapshots
+from modal.tracking.snapshot import Snapshot, small_snapshots
 from modal.tracking.stencil import differences, stencil_of
 from modal.tracking.sweep import Request
 from modal.tracking.variation import (
@@ -54,17 +53,11 @@ class FullSource:
         self.description = request.solver_name if kept is None else kept(self.prints())[1]
         self._named = self.description != request.solver_name
 
-    def _modes(self, system: FrozenSystem) -> ModesLike:
-        # A free mobility adds two eigenvalues, which must not replace elastic modes.
-        request, wanted = self._request, self._request.count + 2 * system.rigid.shape[1]
-        if request.solver is not None:
-            return request.solver(system, wanted)
-        most = system.n if system.n <= request.small else 0
-        return solve(system, max(wanted, most), backend=cast(Backend, request.solver_name))
-
     def snapshot(self, at: float) -> Snapshot:
-        system = self._freeze(at)
-        modes = self._modes(system)
+        system, request = self._freeze(at), self._request
+        # A free mobility adds two eigenvalues, which must not replace elastic modes.
+        solver = request.solver or request.full
+        modes = solver(system, request.count + 2 * system.rigid.shape[1])
         if isinstance(modes, Modes):
             modes = with_zeros(system, modes)
         if not self._named:

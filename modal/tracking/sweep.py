@@ -196,8 +196,9 @@ class Request:
     """What a run is asked for, as `modal.track` describes it.
 
     k, guard: modes that are followed, and further ones that are solved. every: all modes guard the
-    window where the model is small. rate: of the swept parameter, 1 for time, None where it is
-    steady at every value. checks: values at which a reduced basis is verified.
+    window where the model is small. full: solves one value by the backend. rate: of the swept
+    parameter, 1 for time, None where it is steady at every value. checks: values at which a reduced
+    basis is verified.
     """
 
     sweep: Sweep
@@ -206,6 +207,7 @@ class Request:
     every: bool
     backend: str
     solver: Solver | None
+    full: Solver
     tolerance: float
     rate: float | None
     rules: Rules

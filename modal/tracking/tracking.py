@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -20,8 +20,11 @@ from assembly.errors import (
     StorageError,
 )
 from assembly.magnitudes import check_count
+from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from, provenance
 from modal.data.progress import shown
+from modal.eigen.modes import Modes
+from modal.eigen.solve import Backend, solve
 from modal.tracking.dataset import tracks_dataset, unstable_not_followed, variables
 from modal.tracking.events import BEYOND
 from modal.tracking.following import Rules
@@ -179,9 +182,15 @@ def track(
     speed = 1.0 if name == "time" else _rate(rate, name, parameters)
     if name == "time" and rate is not None:
         raise InputError("rate: it is the rate of a parameter; omit it over times")
+
+    def full(system: FrozenSystem, wanted: int) -> Modes:
+        most = system.n if system.n <= request.small else 0
+        return solve(system, max(wanted, most), backend=cast(Backend, request.solver_name))
+
     request = Request(
-        sweep, int(k), int(guard), every, backend, solver, tolerance, speed, rules, int(checks)
-    )
+        sweep, int(k), int(guard), every, backend, solver, full, tolerance, speed, rules,
+        int(checks),
+    )  # fmt: skip
     if resume and store is None:
         raise InputError("resume: give store, the folder of the run to continue")
     run = _Run(request, None if store is None else TrackStore(Path(store), request.settings))
