@@ -24,7 +24,7 @@ what the points change in the symmetric stiffness to K_ref (modal/proofs/ratios.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -264,7 +264,7 @@ class Completeness:
         boxes: PointBoxes,
         modes: SmallModes,
         pairing: Complex,
-        residuals: tuple[Array, Array],
+        residuals: Sequence[Array],
         skipped: Mask,
         floor: Array,
     ) -> Mask:
@@ -277,7 +277,7 @@ class Completeness:
             All modes of the reduced problem, one of each conjugate pair, k of each point.
         pairing : ndarray, shape (P, k)
             yᴴ(2λM + E)x.
-        residuals : tuple of ndarray, shape (P, k)
+        residuals : two ndarray, shape (P, k)
             Dual norms of the residuals of right and left vectors, infinite where not known.
         skipped : ndarray of bool, shape (P, k)
             Modes that the frame prescribes: the full problem has them exactly.

@@ -169,11 +169,10 @@ class ProvingSpace(BodySpace):
         first. prescribed (P, k): which of them the frame prescribes.
         """
         known = bounds.right.shape[1]
-        residuals = []
-        for norms in (bounds.right, bounds.left):
-            full = np.full(modes.eigenvalues.shape, np.inf)
-            full[:, :known] = norms
-            residuals.append(full)
+        others = [(0, 0), (0, modes.eigenvalues.shape[1] - known)]
+        residuals = tuple(
+            np.pad(norms, others, constant_values=np.inf) for norms in (bounds.right, bounds.left)
+        )
         bound, first = bounds.error_bound, modes.eigenvalues[:, :known]
         W = boxes.angular_frequency[:, None]
         near = (np.abs(first.real) <= bound) & (np.abs(first.imag) <= W + bound)
@@ -185,12 +184,12 @@ class ProvingSpace(BodySpace):
         floor = SURE * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
         beyond = modes.eigenvalues[:, known:]
         grows = (beyond.real > -rounded[:, known:]) & ~prescribed[:, known:]
-        others = grows & (np.abs(beyond.imag) <= W * (1.0 + EQUAL))
+        grows &= np.abs(beyond.imag) <= W * (1.0 + EQUAL)
         complete = completeness.complete(
             self.forms(), instants.body, instants.at, boxes, modes, pairing,
-            (residuals[0], residuals[1]), prescribed, floor,
+            residuals, prescribed, floor,
         )  # fmt: skip
-        return np.asarray(complete & ~hidden.any(axis=1) & ~others.any(axis=1))
+        return np.asarray(complete & ~hidden.any(axis=1) & ~grows.any(axis=1))
 
     def local(self, at: Coefficients, guard: int = 1) -> Self:
         other = super().local(at, guard)
