@@ -23,7 +23,7 @@ from modal.reduction.body_space import BodySpace
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
 from modal.reduction.space import SAMPLE, Space, spread
-from modal.reduction.tolerances import GUARD, TRAINING, WORTH_A_SPACE
+from modal.reduction.tolerances import TRAINING, WORTH_A_SPACE
 from modal.tracking.smooth_space import SmoothFamily, SmoothSpace
 from modal.tracking.sources import BasisError, FullSource, Kept, Source, SpaceSource
 from modal.tracking.store import TrackStore
@@ -62,7 +62,7 @@ class ReducedSource(SpaceSource):
     def _spaces(self, points: Coefficients) -> list[Space]:
         if len(points) <= 4 * TRAINING:
             return [self._space]
-        return [self._space.local(points.take(spread(len(points), TRAINING)), GUARD), self._space]
+        return [self._space.local(points.take(spread(len(points), TRAINING))), self._space]
 
     def _near(self, values: Array) -> Array:
         points = [{self._name: float(s)} for s in values]
