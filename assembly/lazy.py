@@ -48,7 +48,7 @@ MOVED: dict[str, dict[str, str]] = {
         "ModesLike": "modal.tracking.snapshot",
         "MultibladeModel": "modal.periodic.multiblade_model",
         "PeriodicShapes": "modal.periodic.periodic_modes",
-        "Property": "modal.checks.property_report",
+        "Property": "modal.checks.properties",
     },
 }
 

@@ -79,9 +79,9 @@ class OutputFolder:
                 self._made = new
             except OSError as fault:
                 raise StorageError(f"--out {self.path}: cannot be made: {fault.strerror}") from None
-            from modal.data.folder import remove_all_stale
+            from modal.data.folder import remove_stale
 
-            remove_all_stale(self.path)
+            remove_stale(self.path)
             self._claimed = True
             self.write_text(MARKER, json.dumps({"study": self.study}, indent=1) + "\n")
             self.written.clear()
