@@ -213,7 +213,8 @@ def _by_eigenproblem(
     if every is None:
         return None
     inside = every[(every >= low) & (every <= high)][:k]
-    found = [refined(freeze, float(w), 1j * float(w), seed) for seed, w in enumerate(inside)]
+    middle = 0.5 * (low + high)
+    found = [refined(freeze, w, 1j * w, middle, seed) for seed, w in enumerate(inside.tolist())]
     # Complete: each of LAPACK's eigenvalues was refined to itself.
     own = [abs(one.speed - w) <= GROUP * w for one, w in zip(found, inside, strict=True)]
     return found, all(own), "eigenproblem"
