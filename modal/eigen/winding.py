@@ -10,9 +10,9 @@ which can alter no winding, and the phase of g = h exp(−p) is next to constant
 What cannot happen unseen. A missed zero of multiplicity m close to the circle turns the phase of g
 by up to 2πm within an arc of its distance δ: between two points, 2π are nothing. But it is a
 logarithm in ln|g| too, m ln|z − μ|, which the neighbouring points see from afar, and p cannot take
-it up with a third as many terms as there are points. So an arc is passed only when g changes over
-both of its halves, each of length s, by less than MODULUS in ln|g| and TURN in phase; the first
-asks for δ > s√m or so, and then the phase turns by less than √m, far from 2π. m zeros far from the
+it up with a third as many terms as there are points. So an arc is passed only when ln g changes over
+both of its halves, each of length s, by less than CHANGE; its real part asks for δ > s√m or so, and
+then the phase turns by less than √m, far from 2π. m zeros far from the
 circle turn it evenly, by mπ/count per step of a half circle: invisible for m = 2 count, 4 count, …
 only, and then by Jensen's formula |h| is too small inside: it is looked at there as well.
 """
@@ -29,8 +29,7 @@ from modal.eigen.tolerances import HALF
 from modal.types import Complex, Mask
 
 FIRST, MOST = 16, 256  # steps of half a circle that p is fitted to
-MODULUS = 0.3  # largest change of ln|g| over half an arc that is passed
-TURN = np.pi / 3  # and of its phase
+CHANGE = 0.3  # largest change of ln g over half an arc that is passed
 POINTS = 4000  # factorizations after which it is given up
 
 
@@ -136,7 +135,7 @@ class _Path:
             self.at(t) - np.polyval(p[::-1], np.exp(1j * self.span * t)) for t in (a, middle, b)
         ]
         first, second = (_wrap(x) for x in np.diff(ln_g))
-        if all(abs(x.real) < MODULUS and abs(x.imag) < TURN for x in (first, second)):
+        if abs(first) < CHANGE and abs(second) < CHANGE:
             return float(first.imag + second.imag)
         return None
 

@@ -155,7 +155,7 @@ def test_members_of_a_cluster_at_the_circle_do_not_hide(gap: float) -> None:
     """One, two or three of five equal eigenvalues missed just inside the circle: each is counted.
 
     Two turn the phase by 2π within an arc of the gap, which the phase at a few points cannot show
-    (with MODULUS infinite, that is by the phase alone, this fails).
+    (with the change of the phase alone this fails).
     """
     rng = np.random.default_rng(5)
     others = 1j * np.linspace(0.1, 3.0, 25) * np.exp(1j * rng.uniform(0.0, 0.1, 25))
