@@ -21,7 +21,7 @@ from assembly.system.frozen import FrozenSystem
 from modal import solve
 from modal.eigen.mode_count import certified
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.spectrum import Pairs
 from modal.eigen.winding import Circle, conjugated
 from tests.support.quadratics import contour_count
 

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from modal.eigen.quadratic import Quadratic, times
-from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.solvers.shift_invert import ShiftInvert
-from modal.eigen.spectrum import rotated, separated, unevenness
+from modal.eigen.spectrum import Pairs, clusters, rotated, separated, unevenness
 from modal.eigen.tolerances import ATTEMPTS, EPS, GROUP, HALF, SMALL, WEAK, ZERO
 from modal.types import Array, Complex, Index
 

@@ -18,9 +18,8 @@ from assembly.linalg.factorization import Factorization
 from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.determinant import Determinant
-from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import factorize, real_form
-from modal.eigen.spectrum import overdamped
+from modal.eigen.spectrum import Pairs, overdamped
 from modal.eigen.tolerances import ATTEMPTS, COARSE
 from modal.eigen.winding import Circle, conjugated, missing_inside
 from modal.types import Array

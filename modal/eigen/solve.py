@@ -31,10 +31,9 @@ from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.engines import Engine, arnoldi, krylov_schur
 from modal.eigen.solvers.krylov import nearest_modes, solve_krylov
-from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
-from modal.eigen.spectrum import overdamped
+from modal.eigen.spectrum import Pairs, overdamped
 from modal.eigen.tolerances import COARSE, GROUP, SMALL
 from modal.types import Array
 

@@ -10,11 +10,11 @@ which can alter no winding, and the phase of g = h exp(−p) is next to constant
 What cannot happen unseen. A missed zero of multiplicity m close to the circle turns the phase of g
 by up to 2πm within an arc of its distance δ: between two points, 2π are nothing. But it is a
 logarithm in ln|g| too, m ln|z − μ|, which the neighbouring points see from afar, and p cannot take
-it up with a third as many terms as there are points. So an arc is passed only when ln g changes over
-both of its halves, each of length s, by less than CHANGE; its real part asks for δ > s√m or so, and
-then the phase turns by less than √m, far from 2π. m zeros far from the
-circle turn it evenly, by mπ/count per step of a half circle: invisible for m = 2 count, 4 count, …
-only, and then by Jensen's formula |h| is too small inside: it is looked at there as well.
+it up with a third as many terms as there are points. So an arc is passed only when ln g changes
+over both of its halves, each of length s, by less than CHANGE; its real part asks for δ > s√m or
+so, and then the phase turns by less than √m, far from 2π. m zeros far from the circle turn it
+evenly, by mπ/count per step of a half circle: invisible for m = 2 count, 4 count, … only, and then
+by Jensen's formula |h| is too small inside: it is looked at there as well.
 """
 
 from __future__ import annotations

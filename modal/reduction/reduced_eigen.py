@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from modal.eigen.hermitian import eigenpairs_in_order
+from modal.eigen.solvers.dense import eigenpairs_in_order
 from modal.eigen.spectrum import overdamped, separated, sizes
 from modal.eigen.tolerances import HALF, WEAK, ZERO
 from modal.types import Array, Complex, Index, Mask

@@ -23,9 +23,9 @@ from assembly.system.null_chain import NullChain
 from modal.eigen.prescribed import mass_orthonormal
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.dense import definite_but_for, lowest
-from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
+from modal.eigen.spectrum import Pairs
 from modal.eigen.tolerances import EPS, GROUP, HALF, LEFT, ROUNDS, WEAK, ZERO
 from modal.types import Array, Complex, Mask
 

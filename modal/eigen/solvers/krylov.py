@@ -16,9 +16,8 @@ import scipy.linalg as la
 from assembly.errors import ConvergenceError
 from assembly.types import AnyArray
 from modal.eigen.solvers.engines import Engine, orthonormal
-from modal.eigen.solvers.pairs import Pairs
 from modal.eigen.solvers.shift_invert import ShiftInvert
-from modal.eigen.spectrum import separated
+from modal.eigen.spectrum import Pairs, separated
 from modal.eigen.tolerances import COARSE, ZERO
 from modal.types import Array, Complex
 

@@ -22,7 +22,7 @@ from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers import determinant
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.determinant import Determinant
-from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.spectrum import Pairs
 from modal.eigen.winding import FIRST, Circle, conjugated, missing_inside
 from modal.types import Complex
 from tests.support.quadratics import STRUCTURES, contour_count, free, gyroscopic

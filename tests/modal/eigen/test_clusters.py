@@ -8,12 +8,12 @@ import scipy.linalg as la
 
 from assembly import FrozenSystem
 from modal import solve
+from modal.eigen.checked_modes import restore_axis
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.engines import krylov_schur
 from modal.eigen.solvers.krylov import solve_krylov
 from modal.eigen.solvers.shift_invert import ShiftInvert
-from modal.eigen.structure import restore_axis
 from tests.support.quadratics import gyroscopic, upper_spectrum
 
 BACKENDS = ("dense", "scipy", "slepc")

@@ -11,11 +11,11 @@ import scipy.linalg as la
 import assembly
 from assembly import FrozenSystem
 from modal import Modes, solve
+from modal.eigen.checked_modes import restore_axis
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.engines import krylov_schur
 from modal.eigen.solvers.krylov import solve_krylov
 from modal.eigen.solvers.shift_invert import ShiftInvert
-from modal.eigen.structure import restore_axis
 from tests.support.cases import with_slow
 from tests.support.quadratics import upper_spectrum
 
