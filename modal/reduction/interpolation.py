@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import dct
 
-from modal.eigen.tolerances import ZERO
+from modal.eigen.tolerances import WEAK, ZERO
 from modal.reduction.tolerances import FEWEST_SAMPLES, MOST_SAMPLES
 from modal.types import Array
 
 TAIL = 0.25  # of the coefficients, the highest, which must be negligible
 NOISE = 1e-10  # of an entry's size: largest error, there and where coefficients stop falling
-ROUND_OFF = 1e-3  # of the largest entry of a row: smaller entries are differences of larger terms
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 CHECKS = 7  # places of the span, on no grid of samples, where polynomial and A are compared
 
@@ -91,9 +91,9 @@ def one_by_one(A: Callable[[float], Array]) -> Sampled:
 
 def entry_sizes(values: Array) -> Array:
     """Largest size of every entry of matrices (m, n, n) over the samples, down to the round-off of
-    its row."""
+    its row: entries of less than WEAK of the largest are differences of larger terms."""
     scale = np.abs(values).max(axis=0)
-    scale = np.maximum(scale, ROUND_OFF * scale.max(axis=1, keepdims=True))
+    scale = np.maximum(scale, WEAK * scale.max(axis=1, keepdims=True))
     return np.asarray(np.where(scale > 0.0, scale, 1.0))
 
 
@@ -183,8 +183,7 @@ def chebyshev_interpolant(
 
     def transform(values: Array) -> Array:
         degree = len(values) - 1
-        mirrored = np.concatenate([values, values[-2:0:-1]])
-        coefficients = np.fft.rfft(mirrored, axis=0).real / degree
+        coefficients = dct(values, 1, axis=0) / degree
         coefficients[[0, -1]] *= 0.5
         return np.asarray(coefficients)
 

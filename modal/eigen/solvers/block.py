@@ -108,9 +108,6 @@ class _Search:
         )
         if done[: self.k].all() or self.basis.complete:
             return pairs
-        done = self.quadratic.backward_error(pairs.eigenvalues, pairs.right) <= ZERO
-        if done[: self.k].all():
-            return pairs
         raise ConvergenceError(
             f"{pairs.method}: stopped with {int(done[: self.k].sum())} of {self.k} modes converged",
             pairs.take(np.flatnonzero(done)),
