@@ -34,13 +34,8 @@ class Critical:
     slope: float
 
 
-@dataclass
-class _Pair:
-    """An eigenvalue with its right and left vectors."""
-
-    eigenvalue: complex
-    right: Complex
-    left: Complex
+# An eigenvalue with its right and left vectors.
+_Pair = tuple[complex, Complex, Complex]
 
 
 def refined(
@@ -53,26 +48,25 @@ def refined(
     """
     rng, n = np.random.default_rng(seed), freeze(speed).n
     x, y = (rng.standard_normal(n) + 1j * rng.standard_normal(n) for _ in range(2))
-    pair = _Pair(eigenvalue, x, y)
     last = np.inf
     for _ in range(ITERATIONS):
         system = freeze(speed)
-        pair, error = _converged(system, pair)
-        slope = _slope(freeze, system, speed, inside, pair)
-        step = (pair.eigenvalue.imag - speed) / (1.0 - slope.imag)
+        (eigenvalue, x, y), error = _converged(system, (eigenvalue, x, y))
+        slope = _slope(freeze, system, speed, inside, (eigenvalue, x, y))
+        step = (eigenvalue.imag - speed) / (1.0 - slope.imag)
         if abs(step) <= ZERO * speed or (abs(step) <= GROUP * speed and abs(step) >= last):
             return Critical(
                 speed + step,
                 error / abs(1.0 - slope.imag),
-                pair.eigenvalue + slope * step,
-                pair.right,
+                eigenvalue + slope * step,
+                x,
                 slope.imag,
             )
         if not np.isfinite(step) or abs(step) > 0.5 * speed:
             break
         last = abs(step)
         speed += step
-        pair.eigenvalue += slope * step
+        eigenvalue += slope * step
     raise ConvergenceError(f"no critical speed found next to {speed:.6g} rad/s")
 
 
@@ -88,7 +82,7 @@ def _converged(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:
     Residuals are summed in extended precision: the stiffness of fine meshes cancels in double
     precision. The bound is the last change of λ and the round-off of the residual, entry by entry.
     """
-    lam, x, y = pair.eigenvalue, pair.right, pair.left
+    lam, x, y = pair
     best = np.inf
     for _ in range(ITERATIONS):
         Q, dQ = _polynomial(system, lam)
@@ -102,7 +96,7 @@ def _converged(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:
         ):
             break
         best = abs(step)
-    return _Pair(complex(lam), x, y), abs(step) + round_off
+    return (complex(lam), x, y), abs(step) + round_off
 
 
 def _regular(Q: sp.csc_matrix) -> sp.csc_matrix:
@@ -114,7 +108,7 @@ def _slope(
     freeze: Freeze, system: FrozenSystem, speed: float, inside: float, pair: _Pair
 ) -> complex:
     """dλ/dΩ, by a difference towards a speed inside the range."""
-    lam, x, y = pair.eigenvalue, pair.right, pair.left
+    lam, x, y = pair
     step = np.copysign(DIFFERENCE * speed, inside - speed)
     change = _polynomial(freeze(speed + step), lam)[0] - _polynomial(system, lam)[0]
     pairing = y.conj() @ (_polynomial(system, lam)[1] @ x)
