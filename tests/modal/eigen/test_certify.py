@@ -17,13 +17,19 @@ from assembly.gallery import block
 from assembly.linalg.factorization import Factorization
 from modal import solve
 from modal.eigen import mode_count
-from modal.eigen.mode_count import certified, inertia_count
+from modal.eigen.mode_count import (
+    FIRST,
+    Circle,
+    certified,
+    conjugated,
+    inertia_count,
+    missing_inside,
+)
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers import determinant
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.determinant import Determinant
 from modal.eigen.spectrum import Pairs
-from modal.eigen.winding import FIRST, Circle, conjugated, missing_inside
 from modal.types import Complex
 from tests.support.quadratics import STRUCTURES, contour_count, free, gyroscopic
 
@@ -155,7 +161,7 @@ def test_members_of_a_cluster_at_the_circle_do_not_hide(gap: float) -> None:
     """One, two or three of five equal eigenvalues missed just inside the circle: each is counted.
 
     Two turn the phase by 2π within an arc of the gap, which the phase at a few points cannot show
-    (with the change of the phase alone this fails).
+    (with MODULUS infinite, that is by the phase alone, this fails).
     """
     rng = np.random.default_rng(5)
     others = 1j * np.linspace(0.1, 3.0, 25) * np.exp(1j * rng.uniform(0.0, 0.1, 25))
