@@ -18,8 +18,8 @@ logarithm in ln|g| too, m ln|z − μ|, which the neighbouring points see from a
 it up with a third as many terms as there are points. So an arc is passed only when g changes over
 both of its halves, each of length s, by less than MODULUS in ln|g| and TURN in phase; the first
 asks for δ > s√m or so, and then the phase turns by less than √m, far from 2π. m zeros far from the
-circle turn it evenly, by mπ/count per step of a half circle: invisible for m = 2 count, 4 count, … only, and then
-by Jensen's formula |h| is too small inside: it is looked at there as well.
+circle turn it evenly, by mπ/count per step of a half circle: invisible for m = 2 count, 4 count, …
+only, and then by Jensen's formula |h| is too small inside: it is looked at there as well.
 """
 
 from __future__ import annotations
