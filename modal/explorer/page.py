@@ -34,7 +34,7 @@ from modal.maps.classes import NAMES, NOT_COMPUTED, classes
 from modal.plot.axes import styles, words_of
 from modal.plot.colours import DASHES, DIVERGENCE, FLUTTER, STABLE, plain
 from modal.plot.track_curves import label_of, rigid_modes
-from modal.proofs.codes import PROOFS
+from modal.proofs.judge import PROOFS
 
 SCRIPTS = ("tools", "chart", "tracks_chart", "map_chart", "machine", "explorer", "start")
 

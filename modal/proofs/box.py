@@ -29,8 +29,7 @@ import scipy.sparse as sp
 
 from assembly.linalg.combination import Kronecker
 from assembly.magnitudes import EQUAL
-from modal.eigen.mirror_parts import parts_of
-from modal.eigen.quadratic import Quadratic
+from modal.eigen.quadratic import Quadratic, parts_of
 from modal.eigen.tolerances import ZERO
 from modal.proofs.ratios import is_semidefinite, skew_ratio
 from modal.reduction.affine import AffineFamily, Coefficients

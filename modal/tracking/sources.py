@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.deflation import with_zeros
 from modal.eigen.modes import Modes
-from modal.eigen.zero_modes import with_zeros
 from modal.provenance.fingerprint import drawn_prints
 from modal.reduction.full_order import spot_check
 from modal.reduction.instants import SmallMatrices

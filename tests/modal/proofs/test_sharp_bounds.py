@@ -29,7 +29,7 @@ from modal.reduction.error_bounds import bounds_of, round_off
 from modal.reduction.full_order import full_order_modes
 from modal.reduction.instants import Instants
 from modal.reduction.motion import ReducedMotion
-from modal.reduction.product_sizes import ProductSizes
+from modal.reduction.projection import ProductSizes
 from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array
 from studies import slider_crank
