@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 from xarray import DataArray, Dataset
 
+from modal.eigen.tolerances import HALF
 from modal.types import Array, Complex, Mask
-
-# Relative size below which a rate or a difference of eigenvalues is round-off.
-ROUND_OFF = 1e-8
 
 
 def growth_floor(eigenvalues: Complex) -> Array:
     """Growth rate of each mode below which it is round-off, 1/s."""
-    return np.asarray(ROUND_OFF * np.abs(eigenvalues))
+    return np.asarray(HALF * np.abs(eigenvalues))
 
 
 def grows(eigenvalues: Complex, error: Array) -> Mask:

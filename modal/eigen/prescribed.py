@@ -38,13 +38,13 @@ from numpy.typing import NDArray
 from assembly.linalg.combination import absolute_of, transpose_of
 from assembly.linalg.factorization import Factorization
 from assembly.linalg.symmetric import symmetry_of
+from assembly.magnitudes import ALIKE
 from assembly.system.frozen import FrozenSystem
 from assembly.system.null_chain import ELASTIC_TOLERANCE, MOTION_TOLERANCE
 from modal.eigen.tolerances import GROUP
 from modal.types import Array, Complex, Mask
 
 ROUND_OFF = 1e-13  # of ‖|A||R|‖, the terms of a product A R
-NEAR = 1e-3  # of the rates of the rigid motions: distance of a defective value from its exact one
 PARTS = ("C", "D", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 VELOCITY = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 EULER = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
@@ -106,14 +106,14 @@ class PrescribedMotion:
         out = np.asarray(np.isfinite(eigenvalues) & (inside >= 1.0 - GROUP))
         for rate in sorted({0.0, *self.turned_rates.tolist()}):
             fields = self.null if rate == 0.0 else self.turned[:, self.turned_rates == rate]
-            near = np.abs(eigenvalues - 1j * rate) <= NEAR * self.scale
+            near = np.abs(eigenvalues - 1j * rate) <= ALIKE * self.scale
             space = la.orth(np.hstack([T, fields]))
             whole = np.linalg.norm(space.conj().T @ shares, axis=0) ** 2
             weight = np.where((eigenvalues.imag > 0.0) & (rate == 0.0), 2, 1)
             if rate == 0.0:
                 left = self.zero_eigenvalues - deflated
             else:
-                left = 2 * int((np.abs(self.rates - rate) <= NEAR * self.scale).sum())
+                left = 2 * int((np.abs(self.rates - rate) <= ALIKE * self.scale).sum())
                 left += fields.shape[1]
             left -= int(weight[out & near].sum())
             distance = np.abs(eigenvalues - 1j * rate)
@@ -216,7 +216,7 @@ class RigidImages:
         chained = null.T @ c @ null
         rank = int((la.svdvals(chained) > error_c + ROUND_OFF * rate).sum()) if chained.size else 0
         turned, turned_rates = [np.zeros((m, 0))], []
-        for omega in _distinct([*np.abs(own), *rates], NEAR * scale):
+        for omega in _distinct([*np.abs(own), *rates], ALIKE * scale):
             velocity = omega * (error_c + MOTION_TOLERANCE * float(np.abs(damping) @ self.size))
             allowed = statics + velocity + MOTION_TOLERANCE * omega**2
             Q = k - omega**2 * np.eye(m) + 1j * omega * c

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from assembly import magnitudes
 from assembly.linalg import symmetric
 
 EPS = float(np.finfo(float).eps)
@@ -15,7 +16,7 @@ EPS = float(np.finfo(float).eps)
 ROUND_OFF = symmetric.ROUND_OFF
 # What products, a solution and a projection leave of a zero, some thousands of ε; so also the
 # backward error of a computed eigenpair.
-ZERO = 1e-12
+ZERO = magnitudes.ROUND_OFF
 # √ε: half of the digits. A product of two errors of this size is round-off.
 HALF = 1e-8
 # √ZERO: what an error of ZERO makes of a double eigenvalue. Closer ones are a group.

@@ -42,13 +42,13 @@ from modal.periodic.decaying_modes import decaying_boxes, on_all_shapes
 from modal.periodic.floquet import BASIS_ACCURACY, floquet
 from modal.periodic.floquet_modes import periodic_verdict
 from modal.periodic.sampling import check_period, sampling
-from modal.periodic.tolerances import DENSE, FASTER, REFINEMENTS, RESOLVED, SAFETY, SMOOTH
+from modal.periodic.tolerances import DENSE, FASTER, REFINEMENTS, RESOLVED, SMOOTH
 from modal.proofs.judge import COUNT, MODES, Verdict
 from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
 from modal.reduction.interpolation import ParameterPolynomial, parameter_polynomial
 from modal.reduction.link_space import LinkFamily, LinkSpace, linked
 from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_space
-from modal.reduction.tolerances import WHOLE, WORTH_A_SPACE
+from modal.reduction.tolerances import SAFETY, WHOLE, WORTH_A_SPACE
 from modal.transient.equations import SecondOrderModel, freezer, instants, is_second_order
 from modal.types import Array, Complex, Index
 

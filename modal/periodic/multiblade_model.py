@@ -20,8 +20,6 @@ from modal.periodic.tolerances import MOST_FROZEN
 from modal.transient.equations import freezer
 from modal.types import Array
 
-SAMPLES_A_BLADE = 2  # azimuths at which the matrices are compared and averaged, first
-
 
 class MultibladeModel:
     """A rotor in multiblade coordinates. Made by `multiblade`.
@@ -204,7 +202,7 @@ class MultibladeModel:
     @cached_property
     def _means(self) -> tuple[FrozenSystem, Mapping[str, float]]:
         """The mean system, and the variation of its matrices."""
-        count = SAMPLES_A_BLADE * self.coleman.count
+        count = 2 * self.coleman.count  # azimuths at first
         turns = np.arange(count) / count
         samples = [self._sampled(self.period * float(turn)) for turn in turns]
         average = mean([parts for parts, _ in samples])

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from assembly.types import Inexact
 from modal.eigen.tolerances import ROUND_OFF
 from modal.periodic.galerkin import GalerkinModel
-from modal.periodic.tolerances import SAFETY
 from modal.reduction.motion import ReducedMotion
+from modal.reduction.tolerances import SAFETY
 from modal.transient.tolerances import PIECES
 from modal.types import Array, Complex
 

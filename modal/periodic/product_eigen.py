@@ -28,7 +28,8 @@ from scipy.linalg.lapack import ztrsen
 from scipy.optimize import linear_sum_assignment
 
 from modal.eigen.tolerances import EPS, HALF, ZERO
-from modal.periodic.tolerances import ACCURACY, SAFETY
+from modal.periodic.tolerances import ACCURACY
+from modal.reduction.tolerances import SAFETY
 from modal.types import Array, Complex
 
 RANGE = np.log(1e2)  # of the moduli inside a block: larger ones are split as soon as they converge

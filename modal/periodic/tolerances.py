@@ -6,11 +6,12 @@ modal/transient/tolerances.py. Errors of log μ are those of a period: they have
 
 from __future__ import annotations
 
+from assembly.magnitudes import WRITTEN
 from modal.eigen.tolerances import HALF
 from modal.reduction.tolerances import FEWEST_SAMPLES, MOST_SAMPLES
 
 # What is given and meant to be equal: matrices after a period, azimuths (rad), instants (periods).
-SAME = 1e-6
+SAME = WRITTEN
 # Round-off of a matrix function of time, or of its products over a period, relative.
 NOISE = 1e-11
 # Of the largest entry: distance from a polynomial, below which a function is that polynomial.
@@ -21,8 +22,6 @@ LEAST = 1e-6
 INDEPENDENT = 1e-4
 # Condition number beyond which coordinates lose more than a third of the digits.
 WORST_CONDITION = 1e6
-# Times an error that was estimated, or measured at a few points.
-SAFETY = 4.0
 
 # Default accuracy of log μ, and of the accelerations that it comes from.
 TOLERANCE = 1e-5

@@ -16,8 +16,6 @@ from modal.reduction.basis import Projected
 from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array, Complex, Mask
 
-NODES = 2  # frequencies at which the modes without residuals are summed
-
 
 @dataclass(frozen=True)
 class Poles:
@@ -100,16 +98,17 @@ def largest_on_axis(
     )
 
 
-def _other_modes(W: Array, far: Array, poles: Poles, chosen: Mask) -> Array:
-    """far² times a bound of the norm of the sum over the chosen modes."""
+def _other_modes(W: Array, far: Array, poles: Poles, chosen: Mask, nodes: int = 2) -> Array:
+    """far² times a bound of the norm of the sum over the chosen modes, from that at some `nodes`
+    frequencies."""
     if not chosen.any():
         return np.zeros(len(W))
     least = poles.distance(np.zeros((len(W), 1)), W[:, None])[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = np.where(chosen, poles.size / least**2, 0.0).sum(axis=1)
-    nodes = (np.arange(NODES) + 0.5) / NODES
-    largest = np.max([poles.sum_at(W * node, chosen) for node in nodes], axis=0)
-    return np.asarray(far**2 * (largest + 0.5 * W / NODES * slope))
+    middles = (np.arange(nodes) + 0.5) / nodes
+    largest = np.max([poles.sum_at(W * middle, chosen) for middle in middles], axis=0)
+    return np.asarray(far**2 * (largest + 0.5 * W / nodes * slope))
 
 
 def _known_modes(

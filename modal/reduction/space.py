@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import in_parts
-from modal.eigen.tolerances import ROUNDS
+from modal.eigen.tolerances import COARSE, ROUNDS
 from modal.reduction.affine import Freeze, Point
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import ErrorBounds, error_bounds
@@ -30,7 +30,6 @@ from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array, Complex, Index, Mask
 
 SAMPLE = 24  # points that represent all of a sweep or of a motion
-FAR_BELOW = 1e-4  # of the tolerance
 WIDEST = 20  # vectors that one round adds to a part
 DOMINANT = 0.7  # of a residual that just meets the tolerance: least size of a new direction
 MOST = 400  # modes whose residuals are compressed in one round, the worst
@@ -123,7 +122,7 @@ class Space:
         bounds = found.bounds
         size = np.maximum(np.abs(found.modes.eigenvalues), found.instants.floor)
         allowed = self.tolerance * size
-        small = np.maximum(FAR_BELOW * allowed, 4.0 * bounds.round_off)
+        small = np.maximum(COARSE * allowed, 4.0 * bounds.round_off)
         ratio = np.fmin(bounds.error_bound / allowed, bounds.perturbation / small)
         ratio[found.prescribed | np.isnan(ratio)] = 0.0
         ratio[:, self.wanted :] = 0.0

@@ -9,6 +9,8 @@ TRAINING = 5
 # Samples of a function of time from which its polynomial comes, at least and at most.
 FEWEST_SAMPLES = 32
 MOST_SAMPLES = 512
+# Times an error that was estimated, or measured at a few points.
+SAFETY = 4.0
 # Modes beyond the wanted ones that a space holds or a proof tries.
 GUARD = 3
 # Degrees of freedom up to which nothing is left out: a space of shapes is the whole one, and all

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.data.growth import ROUND_OFF
-from modal.eigen.tolerances import ATTEMPTS
+from modal.eigen.tolerances import ATTEMPTS, HALF
 from modal.tracking.matching import Match, Overlap, align
 from modal.tracking.snapshot import Snapshot
 from modal.types import Complex, Index, Mask
@@ -61,7 +60,7 @@ def swapped_pairs(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> list
     kept = np.flatnonzero(match.target >= 0)
     lam_b = continued(b, match)
     before, after = a.eigenvalues[kept].imag, lam_b[kept].imag
-    tie = ROUND_OFF * np.abs(a.eigenvalues[kept])
+    tie = HALF * np.abs(a.eigenvalues[kept])
     floor = np.maximum.outer(tie, tie)
     apart = np.stack([np.subtract.outer(x, x) for x in (before, after)])
     oscillates = (np.abs(before) > tie) & (np.abs(after) > tie)

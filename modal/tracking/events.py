@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from assembly.arguments import check_kind
 from assembly.errors import InputError
 from modal.data.datasets import described
-from modal.data.growth import ROUND_OFF
 from modal.data.variables import EVENTS
+from modal.eigen.tolerances import HALF
 from modal.tracking.encounters import Encounter
 from modal.types import Array, Complex
 
@@ -97,7 +97,7 @@ def _exact_crossings(
     """Crossings of two tracks that meet at an instant: their order changes over it."""
     both = np.flatnonzero(np.isfinite(eigenvalues[:, [i, j]]).all(axis=1))
     lam = eigenvalues[both][:, [i, j]]
-    difference, size = lam[:, 0] - lam[:, 1], ROUND_OFF * np.abs(lam).max(axis=1, initial=0.0)
+    difference, size = lam[:, 0] - lam[:, 1], HALF * np.abs(lam).max(axis=1, initial=0.0)
     apart = (np.abs(difference.imag) > size) & (np.abs(lam.imag) > size[:, None]).all(axis=1)
     order = np.where(apart, np.sign(difference.imag), 0.0)
     ordered = np.flatnonzero(order)

@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from modal.data.growth import ROUND_OFF
 from modal.eigen import spectrum
-from modal.eigen.tolerances import WEAK
+from modal.eigen.tolerances import HALF, WEAK
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
 
@@ -89,8 +88,8 @@ def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
 
 
 def clusters(eigenvalues: Complex) -> list[Index]:
-    """Groups of two or more eigenvalues closer than ROUND_OFF |λ|."""
-    groups = spectrum.clusters(eigenvalues, ROUND_OFF)
+    """Groups of two or more eigenvalues closer than HALF |λ|."""
+    groups = spectrum.clusters(eigenvalues, HALF)
     return [np.array(group) for group in groups if len(group) > 1]
 
 
@@ -148,7 +147,7 @@ class Match:
 
 def real(eigenvalues: Complex) -> Mask:
     """Which eigenvalues are real."""
-    return np.asarray(np.abs(eigenvalues.imag) <= ROUND_OFF * np.abs(eigenvalues))
+    return np.asarray(np.abs(eigenvalues.imag) <= HALF * np.abs(eigenvalues))
 
 
 def assign(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.data.growth import ROUND_OFF
+from modal.eigen.tolerances import HALF
 from modal.tracking.encounters import Encounter
 from modal.tracking.matching import Match
 from modal.tracking.snapshot import Snapshot
@@ -88,9 +88,9 @@ def find_onsets(
     on that and on the track of the growing one. "split": either ends. "critical damping": a
     mode ceases, or begins again, to oscillate while it decays.
     """
-    floor = ROUND_OFF * np.abs(eigenvalues)
+    floor = HALF * np.abs(eigenvalues)
     with np.errstate(invalid="ignore"):
-        floor = np.fmax(floor, ROUND_OFF * floor[::-1])
+        floor = np.fmax(floor, HALF * floor[::-1])
     old, new = (_regime(*row) for row in zip(eigenvalues, error, floor, strict=True))
     known = watched & np.isfinite(eigenvalues).all(axis=0)
 
@@ -136,7 +136,7 @@ def _regime(lam: Complex, error: Array, floor: Array, level: float = 0.1) -> _Re
         real = ~oscillates & (np.abs(lam.real) > floor)
         difference = lam[:, None] - lam[None, :]
         locked = np.abs(difference.imag) <= level * np.abs(difference.real)
-        locked &= np.abs(difference.real) > ROUND_OFF * np.abs(lam)[:, None]
+        locked &= np.abs(difference.real) > HALF * np.abs(lam)[:, None]
         locked &= lam.real[:, None] * lam.real[None, :] < 0.0
         locked &= np.logical_and.outer(oscillates, oscillates)
         partner = np.where(locked.any(axis=1), locked.argmax(axis=1), -1)

@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from modal.data.growth import ROUND_OFF
+from modal.eigen.tolerances import HALF
 from modal.tracking import hermite
 from modal.tracking.matching import clusters
 from modal.tracking.snapshot import Snapshot
@@ -89,7 +89,7 @@ def instant_rates(s: Snapshot, moving: bool) -> dict[str, NDArray[Any]]:
 def distances(lam: Complex) -> Complex:
     """λ_i − λ_j and λ_i − λ̄_j at [:, j, i] of λ (K,), NaN inside a cluster: it is one subspace."""
     apart = lam - np.stack([lam, lam.conj()])[:, :, None]
-    return np.where(np.abs(apart) <= ROUND_OFF * np.abs(lam), np.nan, apart)
+    return np.where(np.abs(apart) <= HALF * np.abs(lam), np.nan, apart)
 
 
 def _largest_coupling(mixing: Complex, distance: Array, lam: Complex, gram: Complex) -> Array:

@@ -29,12 +29,10 @@ from modal.reduction.instants import SmallMatrices
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.space import CertifiedModes, Space, spread
-from modal.reduction.tolerances import TRAINING
+from modal.reduction.tolerances import SAFETY, TRAINING
 from modal.tracking.sources import BasisError
 from modal.tracking.variation import MAIN, Triple, pairing, quadratic, solved, transposed
 from modal.types import Array, Complex, Index
-
-SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹
 
 
 @dataclass(frozen=True)
@@ -136,6 +134,7 @@ class SmoothSpace(Space):
             response = solved(full[2], quadratic(full, values, q))
         except np.linalg.LinAlgError:
             raise BasisError("track: the stiffness of an instant is singular") from None
+        # For K⁻¹ instead of Q(λ)⁻¹.
         by_basis = SAFETY * np.abs((dual.conj() * response).sum(axis=1))
         scale = _scale(full, np.abs(values))
         rounded = EPS * scale * np.linalg.norm(q, axis=1) * np.linalg.norm(u, axis=1)

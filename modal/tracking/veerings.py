@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.data.growth import ROUND_OFF
+from modal.eigen.tolerances import HALF
 from modal.tracking import hermite
 from modal.tracking.encounters import Encounter, Search
 from modal.tracking.matching import Match
@@ -87,7 +87,7 @@ def veerings_inside(
     size = np.maximum(size[first], size[second])
     apart = [np.abs(x) for x in d[:2]]
     apart += [np.abs(x.imag[[first, second]]).min(axis=0) for x in branches.lam]
-    usable = (np.array(apart) > ROUND_OFF * size).all(axis=0) & (d[0].imag * d[1].imag > 0.0)
+    usable = (np.array(apart) > HALF * size).all(axis=0) & (d[0].imag * d[1].imag > 0.0)
     usable &= np.isfinite(d[2]) & np.isfinite(d[3])
     approach = ((d[0].conj() * d[2]).real < 0.0) & ((d[1].conj() * d[3]).real >= 0.0)
     along = hermite.along(hermite.coefficients(*d))

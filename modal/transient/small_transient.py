@@ -24,7 +24,6 @@ from modal.transient.tolerances import FEW, INSTANTS, PIECES, SAFETY
 from modal.types import Array, Index
 
 BY_BASIS = 0.7  # of the tolerance: what the basis may use of it
-FEWEST_STEPS = 64
 MODES = 4.0  # frozen modes of an instant in the basis, for each decimal of this value
 # The steps may cost so many dense eigensolutions of the first-order form, each of so many times N³
 # multiplications: more are left to modal/transient/decoupled.py.
@@ -113,7 +112,7 @@ class _Trial:
         self.most = EIGENSOLUTIONS * EIGENSOLUTION * (2.0 * max(V.shape[0], FEW) / size) ** 3
         # Long steps resolve modes up to SAFETY times the fourth.
         least = SAFETY * fourth * length / RESOLVED
-        self.count = _parted(np.clip(least, FEWEST_STEPS, self.most))
+        self.count = _parted(np.clip(least, 4 * PIECES, self.most))
         self.run = steps(self.motion, span, self.state, self.count)
         self._modes()
         self.missed, self.shifts = self._outside()

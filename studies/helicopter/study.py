@@ -185,7 +185,7 @@ def geometry(
 
 
 RULES = modal.Rules(halvings=1, extra=0)  # of the Campbell diagram: no event is located
-UNKNOWNS = [[2], [3], [4], [5]]  # of the equations: each blade's lag angle
+UNKNOWNS = [[2 + b] for b in range(len(BLADES))]  # of the equations: each blade's lag angle
 CAMPBELL = (
     "Frequencies of the averaged multiblade equations. Each mode has the name of the coordinates"
     " that move most: collective, regressive, progressive, reactionless, or the support."
