@@ -35,6 +35,7 @@ from modal.periodic.tolerances import (
     MOST_INSTANTS,
     RESOLUTION,
     RESOLVED,
+    TOLERANCE,
     WORST_CONDITION,
 )
 from modal.reduction.interpolation import fourier_interpolant
@@ -64,11 +65,16 @@ class DecoupledModes:
 
 
 def decoupled_modes(
-    A: Balanced, t0: float, period: float, accuracy: float = ACCURACY
+    A: Balanced,
+    t0: float,
+    period: float,
+    accuracy: float = ACCURACY,
+    allowed: float = TOLERANCE,
 ) -> DecoupledModes | None:
     """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
 
-    accuracy: of log μ.
+    accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
+    MOST_INSTANTS of them do not reach it.
     """
     samples = 2 * FEWEST  # orbits need twice the instants of exponents
     found = _Decoupling(A, t0, period, samples, accuracy)
@@ -79,9 +85,10 @@ def decoupled_modes(
         return None
     while found.settle():
         found.resolve()
-        if found.resolved:
+        last = len(found.X) >= MOST_INSTANTS
+        if found.resolved or (last and found.unresolved.max() <= allowed):
             return found.modes()
-        if found.hopeless or len(found.X) >= MOST_INSTANTS:
+        if found.hopeless or last:
             return None
         found.refine()
     return None
