@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 
 import numpy as np
+import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
@@ -120,19 +121,18 @@ class _Decoupling:
         return max(len(group) for group in self.groups)
 
     def _start(self, shapes: Complex) -> bool:
-        """X from the projectors of the groups on their shapes at the first instant; whether its
-        Fourier coefficients fall off."""
+        """X of the frames of the groups; whether its Fourier coefficients fall off."""
         if np.linalg.cond(shapes).max() > 1.0 / EPS:
             self.usable = False
             return False
         duals = np.linalg.inv(shapes)
         self.X = np.empty_like(shapes)
         for group in self.groups:
-            inner = duals[:, group] @ shapes[0][:, group]
-            if np.linalg.cond(inner).max() > WORST_CONDITION:
+            frames = _transported(shapes[:, :, group], duals[:, group])
+            if frames is None:
                 self.usable = False
                 return False
-            self.X[:, :, group] = shapes[:, :, group] @ inner
+            self.X[:, :, group] = frames
         size = np.abs(np.fft.fft(self.X, axis=0)).max(axis=(1, 2))
         middle, part = len(size) // 2, len(size) // 8
         return bool(size[middle - part : middle + part].max() <= GROUP * size[0])
@@ -313,6 +313,25 @@ class _Decoupling:
 
         known = np.isfinite(modes.error)
         return run(maps(), modes.vectors, modes.logs / count, known)[0]
+
+
+def _transported(shapes: Complex, duals: Complex) -> Complex | None:
+    """Periodic frames (m, N, g) of a group from its eigenvectors (m, N, g) and their duals (m, g,
+    N); None where a frame is singular after the period.
+
+    The projectors carry a frame from instant to instant (T. Kato, J. Phys. Soc. Japan 5, 1950);
+    what it is turned and stretched by after the period is taken back at a constant rate.
+    """
+    count = len(shapes)
+    frames = np.empty((count + 1, *shapes.shape[1:]), dtype=complex)
+    frames[0] = shapes[0]
+    for k in range(1, count + 1):
+        frames[k] = shapes[k % count] @ (duals[k % count] @ frames[k - 1])
+    turned = duals[0] @ frames[count]
+    if not np.linalg.cond(turned) <= WORST_CONDITION:
+        return None
+    rate = la.logm(turned, disp=False)[0] / count
+    return np.asarray(frames[:count] @ la.expm(-np.arange(count)[:, None, None] * rate))
 
 
 def _shifted(terms: Complex, shift: float) -> Complex:
