@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 
 import numpy as np
-import scipy.linalg as la
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
@@ -27,6 +26,7 @@ from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, run
 from modal.periodic.product_eigen import ProductModes, product_modes
+from modal.periodic.slow_motion import highest_waves, periodic_frames
 from modal.periodic.tolerances import (
     ACCURACY,
     APART,
@@ -37,7 +37,6 @@ from modal.periodic.tolerances import (
     RESOLUTION,
     RESOLVED,
     TOLERANCE,
-    WORST_CONDITION,
 )
 from modal.reduction.interpolation import fourier_interpolant
 from modal.types import Array, Complex, Index
@@ -128,14 +127,12 @@ class _Decoupling:
         duals = np.linalg.inv(shapes)
         self.X = np.empty_like(shapes)
         for group in self.groups:
-            frames = _transported(shapes[:, :, group], duals[:, group])
+            frames = periodic_frames(shapes[:, :, group], duals[:, group])
             if frames is None:
                 self.usable = False
                 return False
             self.X[:, :, group] = frames
-        size = np.abs(np.fft.fft(self.X, axis=0)).max(axis=(1, 2))
-        middle, part = len(size) // 2, len(size) // 8
-        return bool(size[middle - part : middle + part].max() <= GROUP * size[0])
+        return highest_waves(self.X) <= GROUP
 
     def _transformed(self, A: Array, shift: float = 0.0) -> Complex:
         """B (m, N, N) by the polynomial through X, from A (m, N, N) a `shift` of a part later."""
@@ -313,25 +310,6 @@ class _Decoupling:
 
         known = np.isfinite(modes.error)
         return run(maps(), modes.vectors, modes.logs / count, known)[0]
-
-
-def _transported(shapes: Complex, duals: Complex) -> Complex | None:
-    """Periodic frames (m, N, g) of a group from its eigenvectors (m, N, g) and their duals (m, g,
-    N); None where a frame is singular after the period.
-
-    The projectors carry a frame from instant to instant (T. Kato, J. Phys. Soc. Japan 5, 1950);
-    what it is turned and stretched by after the period is taken back at a constant rate.
-    """
-    count = len(shapes)
-    frames = np.empty((count + 1, *shapes.shape[1:]), dtype=complex)
-    frames[0] = shapes[0]
-    for k in range(1, count + 1):
-        frames[k] = shapes[k % count] @ (duals[k % count] @ frames[k - 1])
-    turned = duals[0] @ frames[count]
-    if not np.linalg.cond(turned) <= WORST_CONDITION:
-        return None
-    rate = la.logm(turned, disp=False)[0] / count
-    return np.asarray(frames[:count] @ la.expm(-np.arange(count)[:, None, None] * rate))
 
 
 def _shifted(terms: Complex, shift: float) -> Complex:
