@@ -11,9 +11,10 @@ from assembly.bodies.attachments import (
     attach_spring as attach_spring,
 )
 from assembly.bodies.attachments import rigid_body as rigid_body
-from assembly.bodies.beamdyn_input import beamdyn_blade as beamdyn_blade
 from assembly.bodies.beams import bar as bar
 from assembly.bodies.beams import beam as beam
+from assembly.bodies.beams import ring as ring
+from assembly.bodies.blade_files import beamdyn_blade as beamdyn_blade
 from assembly.bodies.blade_files import (
     beamdyn_table as beamdyn_table,
 )
@@ -36,12 +37,11 @@ from assembly.bodies.matrix_files import (
 from assembly.bodies.matrix_files import (
     from_nastran as from_nastran,
 )
-from assembly.bodies.rings import ring as ring
 from assembly.bodies.rotor_parts import Bearing as Bearing
 from assembly.bodies.rotor_parts import Disc as Disc
 from assembly.bodies.rotor_parts import speed_table as speed_table
 from assembly.bodies.rotors import Rotor as Rotor
-from assembly.bodies.shafts import rotor as rotor
+from assembly.bodies.rotors import rotor as rotor
 from assembly.bodies.solids import plane as plane
 from assembly.bodies.solids import solid as solid
 from assembly.bodies.weld import weld as weld
@@ -130,13 +130,13 @@ from assembly.materials.sections import (
     tube as tube,
 )
 from assembly.mechanisms.applied_loads import Load as Load
-from assembly.mechanisms.bushings import Bushing as Bushing
-from assembly.mechanisms.bushings import bushing as bushing
 from assembly.mechanisms.drivers import Driver as Driver
 from assembly.mechanisms.drivers import driver as driver
+from assembly.mechanisms.joints import Bushing as Bushing
 from assembly.mechanisms.joints import (
     Joint as Joint,
 )
+from assembly.mechanisms.joints import bushing as bushing
 from assembly.mechanisms.joints import (
     cylindrical as cylindrical,
 )
@@ -160,7 +160,6 @@ from assembly.mechanisms.trim import Trim as Trim
 from assembly.motion.laws import Harmonic as Harmonic
 from assembly.motion.laws import Law as Law
 from assembly.motion.laws import Uniform as Uniform
-from assembly.motion.markers import fit_markers as fit_markers
 from assembly.motion.motion import (
     FunctionMotion as FunctionMotion,
 )
@@ -185,4 +184,5 @@ from assembly.motion.motion import (
 from assembly.motion.moving import MovingBody as MovingBody
 from assembly.motion.moving import moving as moving
 from assembly.motion.records import Sampled as Sampled
+from assembly.motion.records import fit_markers as fit_markers
 from assembly.system.frozen import FrozenSystem as FrozenSystem

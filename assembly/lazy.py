@@ -20,21 +20,21 @@ Exports = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 MOVED: dict[str, dict[str, str]] = {
     "assembly": {
         "BodyOperators": "assembly.bodies.operators",
-        "DeformedBody": "assembly.motion.deformed_body",
+        "DeformedBody": "assembly.motion.moving",
         "DeformedState": "assembly.mechanisms.deformed_motion",
         "ElementFamily": "assembly.elements.family",
-        "Energies": "assembly.bodies.balance",
-        "FittedMotion": "assembly.motion.markers",
-        "FrozenSeries": "assembly.system.frozen_series",
-        "Momenta": "assembly.bodies.balance",
+        "Energies": "assembly.bodies.in_motion",
+        "FittedMotion": "assembly.motion.records",
+        "FrozenSeries": "assembly.system.frozen",
+        "Momenta": "assembly.bodies.in_motion",
         "NullChain": "assembly.system.null_chain",
         "Pose": "assembly.mechanisms.rigid_state",
-        "Powers": "assembly.bodies.balance",
+        "Powers": "assembly.bodies.in_motion",
         "Reaction": "assembly.mechanisms.reactions",
         "Resultants": "assembly.mechanisms.trim",
         "RigidState": "assembly.mechanisms.rigid_state",
         "SpeedTable": "assembly.bodies.rotor_parts",
-        "Uncertainty": "assembly.motion.markers",
+        "Uncertainty": "assembly.motion.records",
     },
     "modal": {
         "BaseMotion": "modal.transient.base_motion",
@@ -48,7 +48,7 @@ MOVED: dict[str, dict[str, str]] = {
         "ModesLike": "modal.tracking.snapshot",
         "MultibladeModel": "modal.periodic.multiblade_model",
         "PeriodicShapes": "modal.periodic.periodic_modes",
-        "Property": "modal.checks.property_report",
+        "Property": "modal.checks.properties",
     },
 }
 

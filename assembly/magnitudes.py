@@ -96,6 +96,7 @@ INERTIA_ENTRY = Magnitude("moment of inertia", "kg m²", 0.0, INERTIA.largest, s
 ENTRY = Magnitude("matrix entry", "in SI units", 0.0, 1e30, signed=True)
 DAMPING_MASS = Magnitude("coefficient a", "1/s", 1e-30, 1e12, zero=True)
 DAMPING_STIFFNESS = Magnitude("coefficient b", "s", 1e-30, 1e6, zero=True)
+TIME = Magnitude("time of a record", "s", 1e-15, 1e15, zero=True, signed=True)
 RATE = Magnitude("rate", "rad/s or m/s", 1e-12, 1e12, zero=True, signed=True)
 SPEED_RPM = Magnitude("speed", "rpm", 1e-9, 1e12, zero=True, signed=True)
 ACCELERATION = Magnitude("acceleration", "rad/s² or m/s²", 1e-24, 1e24, zero=True, signed=True)

@@ -19,10 +19,9 @@ import numpy as np
 from assembly.gallery import block, reference_block
 from assembly.system.frozen import FrozenSystem
 from modal import solve
-from modal.eigen.mode_count import certified
+from modal.eigen.mode_count import Circle, certified, conjugated
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.winding import Circle, conjugated
+from modal.eigen.spectrum import Pairs
 from tests.support.quadratics import contour_count
 
 SPIN = (0.0, 0.0, 300.0)

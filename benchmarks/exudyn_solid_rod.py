@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 import modal
 from assembly.gallery import solid_slider_crank
 from assembly.mechanisms.mechanism import Mechanism
-from assembly.system.frozen import FrozenSystem
-from assembly.system.frozen_series import FrozenSeries
+from assembly.system.frozen import FrozenSeries, FrozenSystem
 from tests.support.full_mechanism import FullMechanism
 
 Array = NDArray[np.float64]

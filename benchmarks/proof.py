@@ -24,7 +24,7 @@ from assembly.bodies.body import Body
 from assembly.gallery import reference_block
 from benchmarks.sweep import AXIS, SPEEDS
 from benchmarks.toar import petsc_matrices, toar
-from modal.proofs.codes import PROOFS
+from modal.proofs.judge import PROOFS
 
 RATES = (-1e4, 1e4)  # rad/s²
 DAMPING = dict(a=6.0, b=1e-6)  # 1/s and s

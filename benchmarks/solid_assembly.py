@@ -25,7 +25,7 @@ from assembly import gallery, steel
 from assembly.elements.cells import CellBlock, Cells
 from assembly.elements.continuum import Continuum, Law
 from assembly.elements.reference import CELLS
-from assembly.materials.elasticity import elasticity
+from assembly.materials.materials import elasticity
 
 Matrices = tuple[sp.csr_matrix, sp.csr_matrix]
 # scikit-fem's corner order of a brick, in the mesh file's numbers.

@@ -17,8 +17,7 @@ from benchmarks.verdict_large import chain, random_matrices
 from benchmarks.verdict_local import negative_damper
 from benchmarks.verdict_machines import full_damping, jeffcott, pendulum_chain
 from benchmarks.verdict_models import beam_model
-from modal.proofs.codes import PROOFS
-from modal.proofs.judge import WORDS
+from modal.proofs.judge import PROOFS, WORDS
 from tests.support.machines import Machine, spread
 
 SIDE = 5  # points of a grid along either parameter

@@ -10,8 +10,8 @@ from modal.checks.diagnosis import (
 )
 from modal.checks.identification import identify as identify
 from modal.checks.identification import matrix_pencil as matrix_pencil
+from modal.checks.properties import PropertyReport as PropertyReport
 from modal.checks.properties import properties as properties
-from modal.checks.property_report import PropertyReport as PropertyReport
 from modal.critical.critical_speeds import critical_speeds as critical_speeds
 from modal.data.storage import read_dataset as read_dataset
 from modal.data.storage import write_dataset as write_dataset

@@ -31,16 +31,16 @@ def schema_text() -> str:
 def tables_text() -> str:
     """A table of keys for every table of a model file. What kinds have in common stands once."""
     found = places(ModelSpec)
-    lines, told = [], set()
+    lines, told = [], {other for _, _, other in found}
     for place, tag, spec in found:
         base = spec.__base__
         kinds = [word or f"[{at}]" for at, word, other in found if other.__base__ is base]
         if base.model_fields and base not in told:
             told.add(base)
-            lines += table(
-                place, "", base, [f"Keys of {', '.join(f'`{kind}`' for kind in kinds)}.", ""]
-            )
-        lines += table(place, tag, spec, [])
+            words = f"Keys of {', '.join(f'`{kind}`' for kind in kinds)}."
+            lines += table(place, "", base, base.__base__, [words, ""])
+        common = base if base in told - {other for _, _, other in found} else base.__base__
+        lines += table(place, tag, spec, common, [])
     return "\n".join(lines)
 
 
@@ -77,14 +77,18 @@ def members(annotation: Any, step: str = "") -> list[tuple[type[BaseModel], str]
     return [one for argument in arguments for one in members(argument, step)]
 
 
-def table(place: str, tag: str, spec: type[BaseModel], kinds: list[str]) -> list[str]:
-    """The table of one specification, without what its base and its title say."""
+def table(
+    place: str, tag: str, spec: type[BaseModel], base: type[BaseModel], kinds: list[str]
+) -> list[str]:
+    """The table of one specification, without what its base and its title say; first the keys that
+    are required."""
     title = f"[[{place[:-2]}]]" if place.endswith("[]") else f"[{place}]"
     described = " ".join((spec.__doc__ or "").split())
     lines = [f"### `{title}`" + (f", `{tag}`" if tag else ""), "", described, "", *kinds]
     lines += ["| key | default | what |", "|---|---|---|"]
-    for name, field in spec.model_fields.items():
-        if name in spec.__base__.model_fields or tag.startswith(f"{name} = "):
+    common = getattr(base, "model_fields", {})
+    for name, field in sorted(spec.model_fields.items(), key=lambda one: not one[1].is_required()):
+        if name in common or tag.startswith(f"{name} = "):
             continue
         default = "required" if field.is_required() else written(field.get_default())
         what = " ".join((field.description or "").split())

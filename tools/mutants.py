@@ -143,12 +143,12 @@ MUTANTS = [
         "np.abs(1.0 + lam * nearest) - size * skew", "1.0", (f"{REDUCTION}::{ACCUMULATION}",),
     ),
     Mutant(
-        "products: rows alone", "modal/reduction/product_sizes.py",
+        "products: rows alone", "modal/reduction/projection.py",
         "np.maximum(size @ t, transpose_of(size) @ t)", "size @ t",
         (f"{SHARP}::test_the_size_of_an_operator_of_one_entry_is_that_entry",),
     ),
     Mutant(
-        "products: no weights of the masses", "modal/reduction/product_sizes.py",
+        "products: no weights of the masses", "modal/reduction/projection.py",
         "s = _sums(term, t) / t", "s = _sums(term, t)",
         (f"{SHARP}::test_the_size_of_products_is_that_of_their_terms",),
     ),

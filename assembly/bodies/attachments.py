@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from assembly.arguments import as_numbers, check_kind
 from assembly.bodies.body import Body
-from assembly.bodies.made_from import changed, described
+from assembly.bodies.made_from import described
 from assembly.dofs import DofMap
 from assembly.elements.bar import BarFamily
 from assembly.elements.family import ElementFamily
@@ -23,7 +23,7 @@ from assembly.materials.plausibility import check_mass
 from assembly.types import Array
 
 
-@changed
+@described
 def attach_mass(
     body: Body,
     node: int | str,
@@ -71,7 +71,7 @@ def attach_mass(
     return _with(body, RigidFamily(body.dofs, np.array([at]), rigid))
 
 
-@changed
+@described
 def attach_spring(
     body: Body,
     node: int | str,
@@ -140,7 +140,7 @@ def attach_spring(
     return _with(body, rod, SpringFamily(body.dofs, ends, np.zeros((1, 6, 6)), along))
 
 
-@changed
+@described
 def attach_damper(body: Body, node: int | str, damping: ArrayLike) -> Body:
     """The body with a damper between a node and the fixed surroundings.
 

@@ -1,4 +1,4 @@
-"""Straight beams and bars as bodies: geometry, section and supports in one call."""
+"""Straight beams and bars, and rings, as bodies: geometry, section and supports in one call."""
 
 from __future__ import annotations
 
@@ -22,9 +22,14 @@ from assembly.kinematics import as_vector, unit_axis
 from assembly.magnitudes import AREA, LENGTH, MOST_ELEMENTS, POSITION, check_count
 from assembly.materials.materials import Material, check_is_material
 from assembly.materials.plausibility import check_mass, check_slenderness
-from assembly.materials.section_damping import section_mu, viscous_compliance
-from assembly.materials.section_frames import section_axes, turned
-from assembly.materials.sections import Section, check_is_section
+from assembly.materials.sections import (
+    Section,
+    check_is_section,
+    section_axes,
+    section_mu,
+    turned,
+    viscous_compliance,
+)
 from assembly.types import Array, Index
 
 End = Literal["start", "end", "both"] | None
@@ -139,8 +144,8 @@ def beam(
     where = (np.arange(elements)[:, None] + rule.points) / elements
     frames = section_axes(tangent, section_y, angles[0] + (angles[1] - angles[0]) * where)
     ends = np.stack([nodes[:-1], nodes[1:]], axis=1)
-    stations = straight_stations(
-        ends, frames, rule, section, material, theory, rotary_inertia, mu, wagner
+    stations = uniform_stations(
+        *straight(ends, rule), frames, rule, section, material, theory, rotary_inertia, mu, wagner
     )
     dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
     family = BeamFamily(dofs, chain(elements), stations)
@@ -209,24 +214,11 @@ def bar(
     return supported(dofs, family, clamped, None, None, name)
 
 
-def straight_stations(
-    ends: Array,
-    frames: Array,
-    rule: LineRule,
-    section: Section,
-    material: Material,
-    theory: Theory,
-    rotary_inertia: bool = True,
-    mu: ArrayLike = 0.0,
-    wagner: bool = True,
-) -> Stations:
-    """Sections of straight uniform elements between ends (E, 2, 3), section axes (E, Q, 3, 3)."""
+def straight(ends: Array, rule: LineRule) -> tuple[Array, Array]:
+    """The axis X (E, Q, 3) and its slope dX/dξ of straight elements between ends (E, 2, 3)."""
     span = ends[:, 1] - ends[:, 0]
     X = ends[:, None, 0] + rule.points[:, None] * span[:, None]
-    slope = np.broadcast_to(span[:, None], X.shape)
-    return uniform_stations(
-        X, slope, frames, rule, section, material, theory, rotary_inertia, mu, wagner
-    )
+    return X, np.broadcast_to(span[:, None], X.shape)
 
 
 def uniform_stations(
@@ -312,3 +304,80 @@ def _axis(
     tangent = unit_axis(direction, "direction")
     along = offset + length * np.linspace(0.0, 1.0, elements + 1)
     return as_vector(start, "start") + along[:, None] * tangent, tangent
+
+
+@described
+def ring(
+    radius: float,
+    section: Section,
+    material: Material,
+    elements: int,
+    *,
+    theory: Theory = "timoshenko",
+    planar: bool = False,
+    rotary_inertia: bool = True,
+    mu: ArrayLike = 0.0,
+    wagner: bool = True,
+    name: str = "ring",
+) -> Body:
+    """A free ring of circular beam elements about body z, centred on the origin.
+
+    Parameters
+    ----------
+    radius : float
+        Radius of the section's centroid, m.
+    section : Section
+        Its width (y) is radial, its height (z) along the ring's axis.
+    material : Material
+        Isotropic material.
+    elements : int
+        Number of elements, at least 3.
+    theory : {"timoshenko", "euler-bernoulli"}
+        With or without shear strain.
+    planar : bool
+        Degrees of freedom ux, uy, rz only.
+    rotary_inertia : bool
+        False neglects the inertia of section rotations, except about the beam's own axis.
+    mu : array_like, shape (6,)
+        Damping of the sections in proportion to their stiffness, s, as for `beam`.
+    wagner : bool
+        False leaves out the twist of fibres under an axial force, as for `beam`.
+    name : str
+        Name of the body.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    InputError
+        For a value that cannot be used.
+    """
+    check_is_section(section)
+    check_is_material(material)
+    LENGTH.number(radius, "radius")
+    check_count(elements, "elements", 3, MOST_ELEMENTS)
+    rule = gauss(POINTS_TWISTED)
+    step = 2.0 * np.pi / elements
+    angle = step * (np.arange(elements)[:, None] + rule.points)
+    frames = _frames(angle)
+    X, slope = -radius * frames[..., :, 1], radius * step * frames[..., :, 0]
+    stations = uniform_stations(
+        X, slope, frames, rule, section, material, theory, rotary_inertia, mu, wagner
+    )
+    first = np.arange(elements)
+    pairs = np.stack([first, (first + 1) % elements], axis=1)
+    nodes = -radius * _frames(step * first)[..., :, 1]
+    dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
+    family = BeamFamily(dofs, pairs, stations)
+    return Body(dofs, (family,), np.zeros(len(dofs), dtype=bool), name=name)
+
+
+def _frames(angle: Array) -> Array:
+    """Section axes (..., 3, 3): tangent, inward (y), along the ring's axis (z)."""
+    c, s, zero = np.cos(angle), np.sin(angle), np.zeros_like(angle)
+    tangent = np.stack([-s, c, zero], axis=-1)
+    inward = np.stack([-c, -s, zero], axis=-1)
+    axial = np.stack([zero, zero, zero + 1.0], axis=-1)
+    return np.stack([tangent, inward, axial], axis=-1)

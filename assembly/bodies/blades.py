@@ -25,8 +25,7 @@ from assembly.elements.beam_shapes import Stations, gauss
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError, SectionError
 from assembly.magnitudes import ENTRY, EQUAL, POSITION, check_count
-from assembly.materials.section_damping import section_mu, viscous_compliance
-from assembly.materials.section_frames import section_axes, turned
+from assembly.materials.sections import section_axes, section_mu, turned, viscous_compliance
 from assembly.types import Array
 
 

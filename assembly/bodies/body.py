@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike
 from assembly.bodies.body_data import BodyData, body_report
 from assembly.bodies.first_order import FirstOrder
 from assembly.bodies.nonlinear import displaced, equilibrium
-from assembly.bodies.operators import BodyOperators
+from assembly.bodies.operators import BodyOperators, BodyStatics
 from assembly.bodies.placed import placed_fields
-from assembly.bodies.statics import BodyStatics
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.kinematics import Kinematics, as_vector

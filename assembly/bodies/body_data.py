@@ -42,8 +42,8 @@ class BodyData:
 
     @cached_property
     def frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
-        """What resists rigid motions (ElementFamily.frame_stiffness), a matrix a family."""
-        matrices = (family.frame_stiffness().tocsr() for family in self.families)
+        """What resists rigid motions, a matrix a family."""
+        matrices = (f.stiffness().tocsr() for f in self.families if f.resists_rigid_motions)
         return tuple(A for A in matrices if A.nnz)
 
     def unresisted(self, held: Mask) -> Array:

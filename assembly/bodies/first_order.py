@@ -30,9 +30,8 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from assembly.bodies.operators import BodyOperators, restrict
-from assembly.bodies.statics import nonzero, sum_operators
-from assembly.elements.family import Displaced
+from assembly.bodies.operators import BodyOperators, nonzero, restrict, sum_operators
+from assembly.elements.family import Displaced, Passage
 from assembly.errors import ConvergenceError
 from assembly.kinematics import UNIT_COUNT, Kinematics
 from assembly.linalg.combination import Combination
@@ -120,14 +119,13 @@ class FirstOrder:
         c = np.zeros(UNIT_COUNT)
         if unit is not None:
             c[unit] = 1.0
-        body = self.body
-        return self._summed([f.displaced(u, c, body.rayleigh) for f in body.families])
+        at = Passage.at_rest(u, c, self.body.rayleigh)
+        return self._summed([family.displaced(at) for family in self.body.families])
 
     def square_of(self, u: Array, coefficients: Array) -> Displaced:
         """What completes the square of the strains: K and D, quadratic in (u, coefficients)."""
-        body = self.body
-        each = [f.strain_square(u, coefficients, body.rayleigh) for f in body.families]
-        return self._summed(each)
+        at = Passage.at_rest(u, coefficients, self.body.rayleigh)
+        return self._summed([family.strain_square(at) for family in self.body.families])
 
     def _square(self, i: int, j: int) -> Displaced:
         """The coefficient of the product of two unit loads in `square_of`; the same objects."""

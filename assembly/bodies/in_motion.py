@@ -18,7 +18,6 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.balance import Energies, Momenta
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.elements.family import ElementFamily, Passage
@@ -26,6 +25,66 @@ from assembly.elements.large_rotation import spin_of
 from assembly.elements.moments import SIZE, kinetic_energy, momenta, velocity_map
 from assembly.system.frozen import PARTS
 from assembly.types import Array, Index
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Energy of a state.
+
+    Parameters
+    ----------
+    kinetic : float
+        Of the absolute motion, J.
+    strain : float
+        Of elements, springs and bushings, with the work of preloads, J.
+    gravity : float
+        Potential of the weight, zero at the origin of the fixed axes, J.
+    """
+
+    kinetic: float
+    strain: float
+    gravity: float
+
+    @property
+    def total(self) -> float:
+        """Kinetic energy and potentials, J."""
+        return self.kinetic + self.strain + self.gravity
+
+
+@dataclass(frozen=True)
+class Momenta:
+    """Momentum of a state, fixed axes.
+
+    Parameters
+    ----------
+    linear : ndarray, shape (3,)
+        N·s.
+    angular : ndarray, shape (3,)
+        About the origin of the fixed axes, N·m·s.
+    """
+
+    linear: Array
+    angular: Array
+
+
+@dataclass(frozen=True)
+class Powers:
+    """What changes the energy of a state, W.
+
+    Parameters
+    ----------
+    loads : float
+        Of applied loads.
+    drives : float
+        Of drives, and of what moves or holds a body's frame.
+    dampers : float
+        Of dampers and internal damping; never positive.
+    """
+
+    loads: float
+    drives: float
+    dampers: float
+
 
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT = range(len(PARTS))
 # Part of each fixed matrix of a body, and which number of the motion multiplies it, of 1, ω (3),
@@ -162,9 +221,8 @@ class BodiesMotion:
         """Σ over elements of their moments times the weight (B,) of their body and `damping` times
         their family's damping in proportion to mass."""
         out = np.zeros((len(self.stack.bodies), SIZE, SIZE))
-        for family, where, body in self.stack.families:
-            u, v, _ = self.path[:, where]
-            own = family.element_moments(u, v, self.loading[body])
+        for family, _, body, passage in self._passages():
+            own = family.inertia_moments(passage)
             share = weights[body] + damping * family.mass_damping
             np.add.at(out, np.broadcast_to(body, len(own)), np.multiply(own.T, share).T)
         return out
@@ -172,15 +230,14 @@ class BodiesMotion:
     @property
     def strain_energy(self) -> float:
         """J."""
-        families = self.stack.families
-        return float(sum(f.strain_energy(self.path[0, s], self.loading[b]) for f, s, b in families))
+        return float(sum(f.strain_energy(passage) for f, *_, passage in self._passages()))
 
-    def _passages(self) -> Iterator[tuple[ElementFamily, slice, Passage]]:
+    def _passages(self) -> Iterator[tuple[ElementFamily, slice, Index | int, Passage]]:
         for family, where, body in self.stack.families:
             rayleigh = self.stack.rayleigh[body].T
             u, v, a = self.path[:, where]
             passage = Passage(u, v, a, self.twist[body, 3:], self.loading[body], tuple(rayleigh))
-            yield family, where, passage
+            yield family, where, body, passage
 
     def _elements(self, rates: bool) -> tuple[Array, list[Array]]:
         """Forces (n,) of the elements beyond the linear ones, and the values (entries,) of their
@@ -188,7 +245,7 @@ class BodiesMotion:
         stack = self.stack
         total = np.zeros(stack.size)
         tangents = [np.zeros(len(stack.rows)) for _ in range(3 if rates else 1)]
-        for family, where, passage in self._passages():
+        for family, where, _, passage in self._passages():
             force, changes = family.linearized(passage, rates)
             total[where] += force
             for tangent, A in zip(tangents, changes, strict=True):
@@ -210,7 +267,7 @@ class BodiesMotion:
         total -= np.einsum("nk,nk->n", stack.damper_loads, self.twist[stack.body_of])
         if "_linearized" in vars(self):  # the tangents were wanted first, and have the forces
             return np.asarray(total + self._linearized[0])
-        for family, where, passage in self._passages():
+        for family, where, _, passage in self._passages():
             total[where] += family.force(passage)
         return np.asarray(total)
 
@@ -233,7 +290,7 @@ class BodiesMotion:
         """
         stack, values = self.stack, self.fixed.copy()
         tangent = np.zeros(values.shape[1])
-        for family, where, passage in self._passages():
+        for family, where, _, passage in self._passages():
             first = where.start or 0
             beyond, own = family.tangents(passage)
             for part, A in zip((M, C, D, K_TRANSPORT), beyond, strict=True):
@@ -265,7 +322,7 @@ class BodiesMotion:
         shares = self._moments(stack.rayleigh[:, 0], 1.0)
         for i, (body, A, twist) in enumerate(zip(stack.bodies, shares, self.twist, strict=True)):
             own = slice(stack.offsets[i], stack.offsets[i + 1])
-            rigid, d = velocity_of_nodes(body, u[own], twist), body.operators.d.tocsr()
+            rigid, d = velocities_of_nodes(body, u[own]) @ twist, body.operators.d.tocsr()
             power -= float(rigid @ (d @ (rigid + v[own])) + v[own] @ (d @ rigid))
             power -= float(np.sum((velocity_map(twist) @ A)[:, 4:] * np.eye(3)))
             power += 2.0 * kinetic_energy(A, np.zeros(6))
@@ -298,50 +355,17 @@ class BodiesMotion:
         parts = (np.split(x, inner) for x in (self.path[0], force))
         for body, u, own, twist in zip(self.stack.bodies, *parts, self.twist, strict=True):
             if np.any(own):
-                power += _frame_power(body, u, own, twist)
+                power += float(own @ (rigid_velocities(body, u) @ twist))
         return power
-
-
-def velocity_of_nodes(body: Body, u: Array, twist: Array) -> Array:
-    """Velocities (n,) of displaced nodes that move with the frame; zero for rotations."""
-    return _shifts(body, u) @ twist
-
-
-def _shifts(body: Body, u: Array) -> Array:
-    """Displacements (n, 6) of displaced nodes per unit motion of the frame."""
-    dofs = body.dofs
-    x = dofs.coordinates + dofs.displacement(u)
-    fields = np.zeros((len(x), 6, 6))  # node, component, unit
-    fields[:, :3, :3] = np.eye(3)
-    fields[:, 0, 4], fields[:, 0, 5] = x[:, 2], -x[:, 1]
-    fields[:, 1, 3], fields[:, 1, 5] = -x[:, 2], x[:, 0]
-    fields[:, 2, 3], fields[:, 2, 4] = x[:, 1], -x[:, 0]
-    return np.asarray(fields[dofs.node, dofs.component])
-
-
-def _frame_power(body: Body, u: Array, force: Array, twist: Array) -> float:
-    """Power, W, of nodal forces (n,) on the motion of the frame, at displacements u (n,).
-
-    A moment is that on the node's rotation vector φ: m = T(−φ)ᵀ M of the couple M.
-    """
-    power = float(force @ velocity_of_nodes(body, u, twist))
-    dofs, omega = body.dofs, twist[3:]
-    turning = dofs.component >= 3
-    if np.any(omega) and np.any(force[turning]):
-        moment, phi = np.zeros((2, len(dofs.coordinates), 3))
-        places = dofs.node[turning], dofs.component[turning] - 3
-        moment[places], phi[places] = force[turning], u[turning]
-        for m, turn in zip(moment, phi, strict=True):
-            if np.any(m):
-                T = spin_of(-turn + np.zeros((3, 3)), np.eye(3)).T
-                power += float(np.linalg.solve(T.T, m) @ omega)
-    return power
 
 
 def rigid_velocities(body: Body, u: Array) -> Array:
     """Rates (n, 6) of all DOFs in the rigid motions of a displaced body, about its frame's
-    origin."""
-    dofs, fields = body.dofs, _shifts(body, u)
+    origin.
+
+    Rotation vectors φ have the rates T(−φ)⁻¹ ω.
+    """
+    dofs, fields = body.dofs, velocities_of_nodes(body, u)
     turning = np.flatnonzero(dofs.component >= 3)
     if len(turning):
         phi = np.zeros((len(dofs.coordinates), 3))
@@ -349,4 +373,13 @@ def rigid_velocities(body: Body, u: Array) -> Array:
         T = spin_of(-phi[:, None] + np.zeros((3, 3)), np.eye(3)).swapaxes(-1, -2)
         rates = np.linalg.inv(T)
         fields[turning, 3:] = rates[dofs.node[turning], dofs.component[turning] - 3]
+    return fields
+
+
+def velocities_of_nodes(body: Body, u: Array) -> Array:
+    """Velocities (n, 6) of displaced nodes in the rigid motions; zero for rotations."""
+    dofs = body.dofs
+    places = np.asarray(dofs.coordinates + dofs.displacement(u))
+    fields = replace(dofs, coordinates=places).rigid_fields()
+    fields[dofs.component >= 3] = 0.0
     return fields

@@ -20,19 +20,22 @@ from assembly.bodies.body_data import LISTED
 
 Parameters = ParamSpec("Parameters")
 Built = TypeVar("Built")
-DIGITS = 12  # of a SHA-256
 
 
 def described(build: Callable[Parameters, Built]) -> Callable[Parameters, Built]:
-    """The builder of a Body or a Rotor, which then says what it was made from (`made_from`)."""
+    """The builder of a Body or a Rotor, which then says what it was made from (`made_from`); what a
+    function does to its argument `body` is added to that body's."""
     signature = inspect.signature(build)
 
     @functools.wraps(build)
     def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Built:
         built: Any = build(*args, **kwargs)
-        given = signature.bind(*args, **kwargs).arguments
+        given = dict(signature.bind(*args, **kwargs).arguments)
+        before: Any = given.pop("body", None)
         parts = [f"{name}={in_words(value)}" for name, value in given.items() if name != "name"]
         words = f"{build.__name__}({', '.join(parts)})"
+        if before is not None:
+            words = f"{before.made_from} + {words}"
         if isinstance(built, Body):
             built = replace(built, made_from=words)
         else:
@@ -43,29 +46,11 @@ def described(build: Callable[Parameters, Built]) -> Callable[Parameters, Built]
     return wrapped
 
 
-def changed(attach: Callable[Parameters, Body]) -> Callable[Parameters, Body]:
-    """A function of a body that returns a changed one: what it does is added to `made_from`."""
-    signature = inspect.signature(attach)
-
-    @functools.wraps(attach)
-    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Body:
-        body = attach(*args, **kwargs)
-        given = dict(signature.bind(*args, **kwargs).arguments)
-        before: Any = given.pop("body")
-        parts = [f"{name}={in_words(value)}" for name, value in given.items()]
-        return replace(
-            body, made_from=f"{before.made_from} + {attach.__name__}({', '.join(parts)})"
-        )
-
-    return wrapped
-
-
 def in_words(value: Any) -> str:
     """A value in one line: small ones as they are, files and large arrays by their SHA-256."""
     if isinstance(value, Path | str) and Path(value).suffix and Path(value).is_file():
         with Path(value).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return f"{Path(value).name} [sha256 {digest[:DIGITS]}]"
+            return f"{Path(value).name} [{_shortened(hashlib.file_digest(file, 'sha256'))}]"
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, meshio.Mesh):
@@ -104,4 +89,9 @@ def _digest(*arrays: Any) -> str:
     total = hashlib.sha256()
     for array in arrays:
         total.update(np.ascontiguousarray(array).tobytes())
-    return f"sha256 {total.hexdigest()[:DIGITS]}"
+    return _shortened(total)
+
+
+def _shortened(total: Any) -> str:
+    """The first 12 digits of a SHA-256."""
+    return f"sha256 {total.hexdigest()[:12]}"

@@ -20,7 +20,7 @@ from assembly.arguments import as_numbers
 from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.dofs import COMPONENTS, DofMap
-from assembly.elements.family import Displaced, ElementFamily
+from assembly.elements.family import Displaced, ElementFamily, Passage
 from assembly.errors import InputError
 from assembly.kinematics import (
     CENTRIPETAL_UNITS,
@@ -29,7 +29,7 @@ from assembly.kinematics import (
     acceleration_units,
 )
 from assembly.linalg.combination import Kronecker
-from assembly.linalg.mirror import is_symmetric
+from assembly.linalg.symmetric import is_symmetric
 from assembly.magnitudes import ENTRY, POSITION, WRITTEN
 from assembly.types import Array, Index
 
@@ -108,10 +108,10 @@ class GivenMatrices(ElementFamily):
             ' geometric={"zz": ...} to from_matrices, or freeze with prestress=None'
         )
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
+    def internal_force(self, passage: Passage) -> Array:
         raise self._without("nonlinear")
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+    def displaced(self, passage: Passage) -> Displaced:
         raise self._without("first-order")
 
     def _without(self, prestress: str) -> InputError:

@@ -20,7 +20,7 @@ from assembly.bodies.made_from import described
 from assembly.bodies.matrices import from_matrices
 from assembly.dofs import SPATIAL
 from assembly.errors import InputError
-from assembly.mesh.abaqus_deck import node_table
+from assembly.mesh.decks import node_table
 from assembly.mesh.text_files import read_text, regular_file
 from assembly.optional import optional
 from assembly.types import AnyArray, Array, Index

@@ -16,17 +16,15 @@ displaced shape too: sections and rigid masses that have rotated move about othe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.operators import BodyOperators, present, restrict
-from assembly.bodies.statics import held_couples, nonzero
+from assembly.bodies.operators import BodyOperators, held_couples, nonzero, present, restrict
 from assembly.elements.family import Beyond, Passage
-from assembly.errors import ConvergenceError, FrozenMotionError, SingularSystemError
+from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.kinematics import Kinematics
 from assembly.linalg.combination import Combination
 from assembly.linalg.factorization import Factorization
@@ -49,30 +47,29 @@ class Equilibrium:
 
 
 def equilibrium(
-    ops: BodyOperators, motion: Kinematics, load_steps: Sequence[int] = (1, 4, 16, 64)
+    ops: BodyOperators, motion: Kinematics, smallest: float = 1.0 / 64.0
 ) -> Equilibrium:
     """The body at rest in its moving frame, stretched by its own inertia; ops over all DOFs.
 
     Raises ConvergenceError (`partial` is the displacement of the last load step reached) when there
-    is no equilibrium near by: past a divergence, or under a load that buckles the body.
+    is no equilibrium near by: past a divergence, or under a load that buckles the body. smallest:
+    load step, of the whole load, below which it gives up.
     """
-    problem = _Problem(ops, motion)
-    reached = np.zeros(ops.n)
-    fault: FrozenMotionError | None = None
-    for count in load_steps:
-        u = np.zeros(ops.n)
+    problem, u = _Problem(ops, motion), np.zeros(ops.n)
+    share, step = 0.0, 1.0
+    while share < 1.0:
         try:
-            for step in range(1, count + 1):
-                u = problem.newton(step / count, u)
-                reached = u
-            return Equilibrium(u, problem.supported_tangent(u), problem.beyond(u))
+            u = problem.newton(share + step, u)
+            share += step
         except (ConvergenceError, SingularSystemError) as failure:
-            fault = failure
-    raise ConvergenceError(
-        f"prestress: no equilibrium found at the stretched shape, in {load_steps[-1]} load steps"
-        f" ({fault}); is the motion past a divergence?",
-        partial=reached,
-    )
+            step *= 0.5
+            if step < smallest:
+                raise ConvergenceError(
+                    f"prestress: no equilibrium found at the stretched shape beyond {share:.4g} of "
+                    f"the load ({failure}); is the motion past a divergence?",
+                    partial=u,
+                ) from None
+    return Equilibrium(u, problem.supported_tangent(u), problem.beyond(u))
 
 
 class _Problem:
@@ -91,8 +88,8 @@ class _Problem:
 
     def excess(self, share: float, u: Array) -> Array:
         """Internal less external force (n,): zero at the free DOFs, the reaction at others."""
-        coefficients = share * self.coefficients
-        force = np.sum([f.internal_force(u, coefficients) for f in self.body.families], axis=0)
+        at = Passage.at_rest(u, share * self.coefficients)
+        force = np.sum([family.internal_force(at) for family in self.body.families], axis=0)
         return np.asarray(force + share * ((self.softening + self.hub) @ u - self.load))
 
     def newton(self, share: float, u: Array) -> Array:
@@ -116,14 +113,15 @@ class _Problem:
     def tangent(self, share: float, u: Array) -> sp.csr_matrix:
         """∂f/∂δ (n, n), the forces of the hub of a pinned solid in f."""
         total: Any = share * self.hub
+        at = Passage.at_rest(u, share * self.coefficients)
         for family in self.body.families:
-            total = total + family.tangent_stiffness(u, share * self.coefficients).tocsr()
+            total = total + family.tangent_stiffness(at).tocsr()
         return sp.csr_matrix(total)
 
     def beyond(self, u: Array) -> Beyond:
         """What the families add to M, C and D at u; all internal damping is in D."""
-        rest = np.zeros_like(u)
-        at = Passage(u, rest, rest, self.omega, self.coefficients, self.body.rayleigh)
+        at = Passage.at_rest(u, self.coefficients, self.body.rayleigh)
+        at = replace(at, omega=self.omega)
         each = zip(*(family.rate_tangents(at) for family in self.body.families), strict=True)
         return Beyond(*(sp.csr_matrix(sum(parts[1:], parts[0])) for parts in each))
 

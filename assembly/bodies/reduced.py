@@ -18,7 +18,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.bodies.body import Body
-from assembly.bodies.statics import nonzero
+from assembly.bodies.operators import nonzero
 from assembly.kinematics import UNIT_COUNT
 from assembly.types import Array, Index
 

@@ -15,14 +15,20 @@ from assembly.arguments import check_choice
 from assembly.bodies.body import Body
 from assembly.bodies.made_from import described
 from assembly.dofs import DofMap
-from assembly.elements.cells import CellBlock, Cells, corner_volume
+from assembly.elements.cells import CellBlock, Cells
 from assembly.elements.continuum import Continuum, Law
 from assembly.elements.family import ElementFamily
 from assembly.elements.hub import Hub
 from assembly.errors import MaterialError, MeshError
 from assembly.magnitudes import LENGTH
-from assembly.materials.elasticity import elasticity, plane_strain, plane_stress
-from assembly.materials.materials import Material, Orthotropic, check_is_material
+from assembly.materials.materials import (
+    Material,
+    Orthotropic,
+    check_is_material,
+    elasticity,
+    plane_strain,
+    plane_stress,
+)
 from assembly.materials.plausibility import check_mass, check_thickness
 from assembly.mesh.importers import Mesh, read_mesh
 from assembly.types import Index
@@ -83,10 +89,8 @@ def solid(
     """
     parsed = read_mesh(mesh, SOLID_CELLS)
     blocks, materials = _made_of(parsed, material)
-    _check_mass(parsed, blocks, materials)
     laws = [Law(elasticity(m), m.rho) for m in materials]
-    elements = Continuum(Cells(parsed.points, blocks, 3), laws)
-    return _body(parsed, elements, clamped, pinned, name)
+    return _body(parsed, Continuum(Cells(parsed.points, blocks, 3), laws), clamped, pinned, name)
 
 
 @described
@@ -135,7 +139,6 @@ def plane(
         raise MeshError(f"{parsed.name}: a plane mesh must lie in a plane z = constant")
     blocks, materials = _made_of(parsed, material)
     check_thickness(thickness, float(np.ptp(parsed.points, axis=0).max()))
-    _check_mass(parsed, blocks, materials, thickness)
     reduced = plane_stress if state == "stress" else plane_strain
     laws = [Law(reduced(elasticity(m)), m.rho) for m in materials]
     elements = Continuum(Cells(parsed.points, blocks, 2, thickness), laws)
@@ -174,19 +177,11 @@ def _made_of(
     return blocks, list(material.values())
 
 
-def _check_mass(
-    mesh: Mesh,
-    blocks: list[CellBlock],
-    materials: list[Material | Orthotropic],
-    thickness: float = 1.0,
-) -> None:
-    sizes = (materials[b.law].rho * corner_volume(mesh.points, b) for b in blocks)
-    check_mass(thickness * sum(sizes), "mesh", mesh.name)
-
-
 def _body(mesh: Mesh, elements: Continuum, clamped: Chosen, pinned: Chosen, name: str) -> Body:
-    d = elements.dimension
-    dofs = DofMap.regular(mesh.points, range(d))
+    volumes = zip(elements.blocks, elements.cells.volumes, strict=True)
+    mass = sum(elements.laws[block.law].density * volume for block, volume in volumes)
+    check_mass(mass, "mesh", mesh.name)
+    dofs = DofMap.regular(mesh.points, range(elements.dimension))
     fixed = np.zeros(len(dofs), dtype=bool)
     families: tuple[ElementFamily, ...] = (elements,)
     if clamped is not None:

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.dofs import DofMap
-from assembly.elements.element_map import ElementMap
 from assembly.elements.family import Beyond, Displaced, ElementFamily, Passage
 from assembly.elements.moments import point_moments
+from assembly.elements.scatter import ElementMap
 from assembly.errors import MeshError
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, acceleration_units
 from assembly.types import Array, Index
@@ -25,6 +25,8 @@ class BarFamily(ElementFamily):
     is what keeps a rotated truss in equilibrium: f_int(R q) = R f_int(q). Raises MeshError when
     a bar has no length.
     """
+
+    resists_rigid_motions = False
 
     def __init__(
         self,
@@ -81,10 +83,6 @@ class BarFamily(ElementFamily):
     def stiffness(self) -> sp.csr_matrix:
         return self._stretch(self.EA / self.length, self._along)
 
-    def frame_stiffness(self) -> sp.csr_matrix:
-        """Nothing: the elements strain in no rigid motion."""
-        return self.zero()
-
     def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
         return tuple(self._inertia(unit) for unit in SKEW_UNITS)
 
@@ -109,38 +107,36 @@ class BarFamily(ElementFamily):
         length = np.linalg.norm(span, axis=1)
         return length, span / length[:, None], self.EA * (length / self.length - 1.0)
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
+    def internal_force(self, passage: Passage) -> Array:
         """N along the displaced bar."""
-        _, n, N = self._stretched(u)
+        _, n, N = self._stretched(passage.u)
         pull = N[:, None] * n
         return self.map.vector(np.concatenate([-pull, pull], axis=1))
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
-        length, _, N = self._stretched(u)
+    def strain_energy(self, passage: Passage) -> float:
+        length, _, N = self._stretched(passage.u)
         return float(0.5 * N @ (length - self.length))
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        x = self.ends + self.map.gather(u).reshape(-1, 2, 3)
-        rates = self.map.gather(v).reshape(-1, 2, 3)
+    def inertia_moments(self, passage: Passage) -> Array:
+        x = self.ends + self.map.gather(passage.u).reshape(-1, 2, 3)
+        rates = self.map.gather(passage.v).reshape(-1, 2, 3)
         bars = zip(self._scalar_mass, x, rates, strict=True)
-        return np.asarray(np.sum([point_moments(m, *at) for m, *at in bars], axis=0))
+        return np.array([point_moments(m, *at) for m, *at in bars])
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        length, n, N = self._stretched(u)
+    def tangent_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        length, n, N = self._stretched(passage.u)
         along = n[:, :, None] * n[:, None, :]
         stiff = self._stretch(self.EA / self.length, along)
         return sp.csr_matrix(stiff + self._stretch(N / length, np.eye(3) - along))
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+    def displaced(self, passage: Passage) -> Displaced:
         """The bars turn by n₁ = (I − ttᵀ)Δu/L: EA/L (n₁tᵀ + tn₁ᵀ)."""
-        mixed = self._turn(u)[:, :, None] * self.tangent[:, None, :]
-        return self._of_turned(mixed + mixed.swapaxes(-1, -2), rayleigh)
+        mixed = self._turn(passage.u)[:, :, None] * self.tangent[:, None, :]
+        return self._of_turned(mixed + mixed.swapaxes(-1, -2), passage.rayleigh[1])
 
-    def strain_square(
-        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
-    ) -> Displaced:
-        across = self._turn(u)
-        return self._of_turned(across[:, :, None] * across[:, None, :], rayleigh)
+    def strain_square(self, passage: Passage) -> Displaced:
+        across = self._turn(passage.u)
+        return self._of_turned(across[:, :, None] * across[:, None, :], passage.rayleigh[1])
 
     def _turn(self, u: Array) -> Array:
         """n₁ (E, 3)."""
@@ -149,12 +145,12 @@ class BarFamily(ElementFamily):
         along = np.einsum("ei,ei->e", apart, self.tangent)
         return np.asarray(apart - along[:, None] * self.tangent)
 
-    def _of_turned(self, directions: Array, rayleigh: tuple[float, float]) -> Displaced:
+    def _of_turned(self, directions: Array, b: float) -> Displaced:
         K = self._stretch(self.EA / self.length, directions)
-        return Displaced(K, None, rayleigh[1] * K if rayleigh[1] else None)
+        return Displaced(K, None, b * K if b else None)
 
-    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
-        _, n, _ = self._stretched(u)
+    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        _, n, _ = self._stretched(passage.u)
         return self._stretch(self.EA / self.length, n[:, :, None] * n[:, None, :])
 
     def rate_tangents(self, passage: Passage) -> Beyond:

@@ -21,10 +21,10 @@ import scipy.sparse as sp
 
 from assembly.dofs import DofMap
 from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, over, symmetric
-from assembly.elements.element_map import ElementMap
-from assembly.elements.family import Displaced, ElementFamily
+from assembly.elements.family import Displaced, ElementFamily, Passage
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_beam import LargeBeam
+from assembly.elements.scatter import ElementMap
 from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import AnyArray, Array, Index
 
@@ -38,14 +38,14 @@ class BeamFamily(FiniteMotion):
         self.shapes = BeamShapes(stations, dofs.coordinates[connectivity])
 
     @cached_property
-    def _inertia(self) -> Array:
-        """Element matrices (E, 12, 10, 12): mass, six of ω_iω_j, three of w."""
+    def _forms(self) -> Array:  # type: ignore[override]
         N, lengths = self.shapes.N, self.shapes.lengths
         E, Q = lengths.shape
         H = self.stations.inertia.forms() @ N[:, :, None]
         H = (lengths[..., None, None, None] * H).transpose(0, 1, 3, 2, 4)
         rows = N.reshape(E, Q * 6, 12).transpose(0, 2, 1)
-        return np.asarray((rows @ H.reshape(E, Q * 6, 120)).reshape(E, 12, 10, 12))
+        forms = (rows @ H.reshape(E, Q * 6, 120)).reshape(E, 12, 10, 12)
+        return np.asarray(forms.transpose(0, 2, 1, 3))
 
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         return (("line", self.map.connectivity),)
@@ -60,9 +60,6 @@ class BeamFamily(FiniteMotion):
         half = np.sqrt(3.0 * axial[:, None] / bending[:, 1:])
         return np.asarray(half[..., None] * np.cross(t[:, None], axes[:, :, 1:].swapaxes(1, 2)))
 
-    def mass(self) -> sp.csr_matrix:
-        return self.map.matrix(symmetric(self._inertia[:, :, 0]))
-
     def stiffness(self) -> sp.csr_matrix:
         return self.map.matrix(self.shapes.stiffness)
 
@@ -74,9 +71,6 @@ class BeamFamily(FiniteMotion):
             return np.zeros_like(self.shapes.stiffness)
         return symmetric(relative.transpose(0, 2, 1) @ resistance @ relative)
 
-    def damping(self) -> sp.csr_matrix:
-        return self.zero() if self.shapes.resistance is None else self.map.matrix(self._damping)
-
     def _resistance(self, b: float | Array) -> Array | None:
         """Of the sections' damping and of b times their stiffness, (E, 6, 6); None without."""
         own = self.shapes.resistance
@@ -85,25 +79,11 @@ class BeamFamily(FiniteMotion):
         stiff = np.asarray(b)[..., None, None] * self.shapes.rigidity
         return np.asarray(stiff + (0.0 if own is None else own))
 
-    def frame_stiffness(self) -> sp.csr_matrix:
-        """Nothing: the elements strain in no rigid motion."""
-        return self.zero()
-
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self.map.matrix(symmetric(self._inertia[:, :, k])) for k in range(1, 7))
-
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        forms = [self._inertia[:, :, k] for k in (7, 8, 9)]
-        return tuple(self.map.matrix(0.5 * (G - G.transpose(0, 2, 1))) for G in forms)
-
     def spin_gyroscopic(self) -> sp.csr_matrix:
         """𝒢 per unit of spin about the elements' own axis, in a frame that does not spin."""
         N, spin = self.shapes.N, self.stations.inertia.spin(self.shapes.tangent)
         H = self.shapes.lengths[..., None, None] * spin
         return self.map.matrix((N.swapaxes(-1, -2) @ H @ N).sum(axis=1))
-
-    def inertia_loads(self) -> Array:
-        return self.map.vector(self.shapes.loads)
 
     def resultants(self, u: Array, coefficients: Array) -> tuple[Array, Array]:
         """F and Mo (E, Q, 3), N and N·m in body axes, under u (size,) and the inertia load of a
@@ -155,10 +135,6 @@ class BeamFamily(FiniteMotion):
         return LargeBeam(self.shapes)
 
     @property
-    def _forms(self) -> Array:  # type: ignore[override]
-        return self._inertia.transpose(0, 2, 1, 3)
-
-    @property
     def _unit_loads(self) -> Array:  # type: ignore[override]
         return self.shapes.loads
 
@@ -179,21 +155,19 @@ class BeamFamily(FiniteMotion):
         st = self.stations
         return BeamFamily, st.X.shape[1], len(st.inertia.parts), st.viscous is None
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+    def displaced(self, passage: Passage) -> Displaced:
         """Of the elements' own tangent, less what `geometric` has, and M and D of bent elements."""
-        a, b = rayleigh
-        d = self.map.gather(u)
-        K = self._large.tangent_slope(d, coefficients) - self._linear_inertia(coefficients)
-        mass, drag = self._large.rate_slopes(d, coefficients, self._resistance(b))
+        (a, b), c = passage.rayleigh, passage.coefficients
+        d = self.map.gather(passage.u)
+        K = self._large.tangent_slope(d, c) - self._linear_inertia(c)
+        mass, drag = self._large.rate_slopes(d, c, self._resistance(b))
         M = self.map.matrix(symmetric(mass))
         D = a * M + self.map.matrix(symmetric(drag)) if a or np.any(drag) else None
-        return Displaced(sp.csr_matrix(self.map.matrix(K) - self._geometric(u, coefficients)), M, D)
+        return Displaced(sp.csr_matrix(self.map.matrix(K) - self._geometric(passage.u, c)), M, D)
 
-    def strain_square(
-        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
-    ) -> Displaced:
-        B1 = self._large.strain_slope(self.map.gather(u), coefficients)
-        resistance = self._resistance(rayleigh[1])
+    def strain_square(self, passage: Passage) -> Displaced:
+        B1 = self._large.strain_slope(self.map.gather(passage.u), passage.coefficients)
+        resistance = self._resistance(passage.rayleigh[1])
 
         def square(H: Array) -> sp.csr_matrix:
             return self.map.matrix(symmetric(B1.transpose(0, 2, 1) @ H @ B1))
@@ -202,12 +176,13 @@ class BeamFamily(FiniteMotion):
             square(self.shapes.rigidity), None, None if resistance is None else square(resistance)
         )
 
-    def section_resultants(self, u: Array, coefficients: Array) -> Array:
-        F = self._large.resultants(self.map.gather(u), coefficients)
+    def section_resultants(self, passage: Passage) -> Array:
+        F = self._large.resultants(self.map.gather(passage.u), passage.coefficients)
         return np.asarray(np.concatenate([self.stations.X, F], axis=-1).reshape(-1, 9))
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
-        return self._large.strain_energy(self.map.gather(u), coefficients)
+    def strain_energy(self, passage: Passage) -> float:
+        return self._large.strain_energy(self.map.gather(passage.u), passage.coefficients)
 
-    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        return self._large.moments(self.map.gather(u), self.map.gather(v), coefficients)
+    def inertia_moments(self, passage: Passage) -> Array:
+        d, v = self.map.gather(passage.u), self.map.gather(passage.v)
+        return self._large.moments(d, v, passage.coefficients)

@@ -10,8 +10,9 @@ import numpy as np
 
 from assembly.elements.reference import CELLS, Cell, at_nodes, tabulate
 from assembly.elements.scatter import NodePattern
+from assembly.elements.taylor import cross
 from assembly.errors import MeshError
-from assembly.linalg.symmetric import ENTRIES
+from assembly.magnitudes import ENTRIES
 from assembly.types import Array, Index
 
 # Of the mean Jacobian determinant: how far below zero it may be at a node of a curved cell.
@@ -72,6 +73,8 @@ class Batch:
 class Cells:
     """Blocks of cells on nodes (N, 3) in the first `dimension` directions, and their thickness.
 
+    volumes: of each block, m³.
+
     Raises MeshError for a cell that is inverted, degenerate or folded.
     """
 
@@ -80,7 +83,7 @@ class Cells:
     ) -> None:
         self.points, self.blocks = points, tuple(blocks)
         self.dimension, self.thickness = dimension, thickness
-        self._check()
+        self.volumes = [self._checked_volume(block) for block in self.blocks]
 
     @cached_property
     def pattern(self) -> NodePattern:
@@ -135,26 +138,28 @@ class Cells:
             np.matmul(table.transpose(0, 2, 1).reshape(q * d, a), X).reshape(-1, q, d, d)
         )
 
-    def _check(self) -> None:
-        """Positive Jacobians where the stiffness is integrated, and no fold at the nodes: two nodes
-        exchanged in a quadratic cell leave the inner points positive."""
-        for block in self.blocks:
-            inner = tabulate(block.kind, block.cell.stiffness_order).gradients
-            nodal = at_nodes(block.kind).gradients
-            for run in _runs(block, 32 * (inner.size + nodal.size)):
-                determinant = _determinant(self._jacobian(block.nodes[run], inner))
-                folded = _determinant(self._jacobian(block.nodes[run], nodal))
-                allowed = FOLD * determinant.mean(axis=1)
-                bad = ~((determinant.min(axis=1) > 0.0) & (folded.min(axis=1) > -allowed))
-                if bad.any():
-                    k = int(np.flatnonzero(bad)[0])
-                    worst = min(determinant[k].min(), folded[k].min())
-                    known = np.arange(len(block.nodes)) if block.numbers is None else block.numbers
-                    raise MeshError(
-                        f"element {known[run.start + k]} of the {block.kind} cells is inverted or"
-                        f" degenerate: its Jacobian determinant is {worst:.3g}, it must be positive"
-                        f" (nodes {block.nodes[run.start + k].tolist()})"
-                    )
+    def _checked_volume(self, block: CellBlock) -> float:
+        """The volume of a block with positive Jacobians where the stiffness is integrated, and no
+        fold at the nodes: two nodes exchanged in a quadratic cell leave the inner points
+        positive."""
+        inner, volume = tabulate(block.kind, block.cell.stiffness_order), 0.0
+        nodal = at_nodes(block.kind).gradients
+        for run in _runs(block, 32 * (inner.gradients.size + nodal.size)):
+            determinant = _determinant(self._jacobian(block.nodes[run], inner.gradients))
+            folded = _determinant(self._jacobian(block.nodes[run], nodal))
+            volume += self.thickness * float((determinant @ inner.weights).sum())
+            allowed = FOLD * determinant.mean(axis=1)
+            bad = ~((determinant.min(axis=1) > 0.0) & (folded.min(axis=1) > -allowed))
+            if bad.any():
+                k = int(np.flatnonzero(bad)[0])
+                worst = min(determinant[k].min(), folded[k].min())
+                known = np.arange(len(block.nodes)) if block.numbers is None else block.numbers
+                raise MeshError(
+                    f"element {known[run.start + k]} of the {block.kind} cells is inverted or"
+                    f" degenerate: its Jacobian determinant is {worst:.3g}, it must be positive"
+                    f" (nodes {block.nodes[run.start + k].tolist()})"
+                )
+        return volume
 
 
 def _runs(block: CellBlock, bytes_per_cell: int) -> Iterator[slice]:
@@ -167,7 +172,7 @@ def _determinant(J: Array) -> Array:
     """Determinant of (…, d, d), d = 2 or 3."""
     if J.shape[-1] == 2:
         return np.asarray(J[..., 0, 0] * J[..., 1, 1] - J[..., 0, 1] * J[..., 1, 0])
-    crossed = _cross(J[..., 1, :], J[..., 2, :])
+    crossed = cross(J[..., 1, :], J[..., 2, :])
     return np.asarray(np.einsum("...i,...i->...", J[..., 0, :], crossed))
 
 
@@ -180,29 +185,6 @@ def _inverse(J: Array) -> tuple[Array, Array]:
         inverse[..., 0, 1], inverse[..., 1, 0] = -J[..., 0, 1], -J[..., 1, 0]
     else:
         for k in range(3):
-            inverse[..., k] = _cross(J[..., (k + 1) % 3, :], J[..., (k + 2) % 3, :])
+            inverse[..., k] = cross(J[..., (k + 1) % 3, :], J[..., (k + 2) % 3, :])
     inverse /= determinant[..., None, None]
     return inverse, determinant
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """a × b of (…, 3); numpy's own is several times slower."""
-    out = np.empty(a.shape)
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        out[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
-    return out
-
-
-def corner_volume(points: Array, block: CellBlock) -> float:
-    """Volume (m³) of solid cells, or area (m²) of plane ones, from their corners."""
-    X = points[block.nodes]
-    if block.kind.startswith("tetra"):
-        return float(np.abs(np.linalg.det(X[:, 1:4] - X[:, :1])).sum() / 6.0)
-    if block.kind.startswith("hexahedron"):
-        edges = [((0, 1), (3, 2), (4, 5), (7, 6)), ((0, 3), (1, 2), (4, 7), (5, 6))]
-        edges.append(((0, 4), (1, 5), (2, 6), (3, 7)))
-        means = [sum(X[:, b] - X[:, a] for a, b in four) / 4.0 for four in edges]
-        return float(np.abs(np.linalg.det(np.stack(means, axis=1))).sum())
-    last = 2 if block.kind.startswith("triangle") else 3
-    across = np.cross(X[:, last] - X[:, 1], X[:, 2 if last == 3 else 1] - X[:, 0])
-    return float(0.5 * np.linalg.norm(across, axis=1).sum())

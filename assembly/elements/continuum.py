@@ -27,10 +27,10 @@ from assembly.elements.family import Beyond, Displaced, ElementFamily, Passage
 from assembly.elements.moments import point_moments
 from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Combination, Kronecker
-from assembly.linalg.symmetric import ENTRIES
+from assembly.magnitudes import ENTRIES
 from assembly.types import Array, Index
 
-AtPoints = Callable[[Batch], Array]  # matrices (e, q, d, d) at the points of a batch of cells
+Blocks = Callable[["Law", Batch], Array]  # of the pairs of nodes of a batch of cells
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ class Continuum(ElementFamily):
     cells: of dimension d, 2 (DOFs ux, uy at each node) or 3. laws: of the materials that the
     blocks of cells name by number.
     """
+
+    resists_rigid_motions = False
 
     def __init__(self, cells: Cells, laws: Sequence[Law]) -> None:
         self.cells, self.points = cells, cells.points
@@ -111,28 +113,23 @@ class Continuum(ElementFamily):
                 total[rows] = part if products is total else total[rows] + part
         return pattern.symmetric(total.reshape(-1, d, d))
 
-    def frame_stiffness(self) -> sp.csr_matrix:
-        """Nothing: the elements strain in no rigid motion."""
-        return self.zero()
-
     def geometric(self, u: Array, unit: int | None) -> Any:
         """K_G = ∫ ∇φ_a·σ∇φ_b ⊗ I of the stress σ = c : ∇u at the quadrature points of K."""
         d = self.dimension
-        total = np.zeros((self.cells.pattern.size, 1))
-        nodal = u.reshape(-1, d)
-        for law, batch in self._batches():
-            stress = law.stress(batch.displacement_gradient(nodal))
-            self.cells.pattern.add(total, batch.slots, batch.stress_products(stress))
-        return Kronecker(self.cells.pattern.scalar(total), np.eye(d))
+
+        def blocks(law: Law, batch: Batch) -> Array:
+            return batch.stress_products(law.stress(self._gradient(batch, u)))
+
+        return Kronecker(self.cells.pattern.scalar(self._summed(blocks, 1)), np.eye(d))
 
     # Large displacements of a St. Venant–Kirchhoff material, total Lagrangian.
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
+    def internal_force(self, passage: Passage) -> Array:
         """∫ F S ∇φ (size,), N, with F = I + ∇u, S = c : ½(FᵀF − I)."""
         d = self.dimension
-        nodal, total = u.reshape(-1, d), np.zeros((len(self.points), d))
+        total = np.zeros((len(self.points), d))
         for law, batch in self._batches():
-            F = np.eye(d) + batch.displacement_gradient(nodal)
+            F = self._deformation(batch, passage.u)
             first = np.matmul(F, law.stress(_green_strain(F))) * batch.weights[:, :, None, None]
             e, q, a, _ = batch.gradients.shape
             # f (e, a, i) = Σ_q Σ_k ∂_kφ_a (F S)_ik
@@ -141,61 +138,60 @@ class Continuum(ElementFamily):
             np.add.at(total, batch.nodes.ravel(), forces.reshape(-1, d))
         return total.ravel()
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
+    def strain_energy(self, passage: Passage) -> float:
         """∫ ½ S : E, J."""
-        total, nodal = 0.0, u.reshape(-1, self.dimension)
+        total = 0.0
         for law, batch in self._batches():
-            E = _green_strain(np.eye(self.dimension) + batch.displacement_gradient(nodal))
+            E = _green_strain(self._deformation(batch, passage.u))
             density = np.sum(law.stress(E) * E, axis=(-2, -1))
             total += 0.5 * float(np.sum(batch.weights * density))
         return total
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
+    def inertia_moments(self, passage: Passage) -> Array:
         d, x = self.dimension, self.points.copy()
         rates = np.zeros_like(x)
-        x[:, :d] += u.reshape(-1, d)
-        rates[:, :d] = v.reshape(-1, d)
-        return point_moments(self.scalar_mass, x, rates)
+        x[:, :d] += passage.u.reshape(-1, d)
+        rates[:, :d] = passage.v.reshape(-1, d)
+        return point_moments(self.scalar_mass, x, rates)[None]
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
+    def tangent_stiffness(self, passage: Passage) -> Any:
         """∂(internal force)/∂u: ∫ (F_iI ∂_Jφ_a) c_IJKL (F_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b."""
 
-        def F(batch: Batch) -> Array:
-            return self._deformation(batch, u)
+        def blocks(law: Law, batch: Batch) -> Array:
+            F = self._deformation(batch, passage.u)
+            return _stressed(law, batch, F, F, _green_strain(F))
 
-        return self._assembled(F, F, lambda batch: _green_strain(F(batch)))
+        return self._blocked(blocks)
 
-    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
-        def F(batch: Batch) -> Array:
-            return self._deformation(batch, u)
+    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        def blocks(law: Law, batch: Batch) -> Array:
+            F = self._deformation(batch, passage.u)
+            return _products(law, batch, F, F)
 
-        return sp.csr_matrix(self._assembled(F, F, None).tocsr())
+        return self._blocked(blocks)
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+    def displaced(self, passage: Passage) -> Displaced:
         """∫ (H_iI ∂_Jφ_a) c_iJ.. + transposed, H = ∇u: the strains of the turned cells."""
 
-        def blocks(law: Law, batch: Batch, H: Array) -> Array:
+        def blocks(law: Law, batch: Batch) -> Array:
+            H = self._gradient(batch, passage.u)
             half = _products(law, batch, np.broadcast_to(np.eye(self.dimension), H.shape), H)
             return np.asarray(half + half.transpose(0, 2, 1, 4, 3))
 
-        return self._of_turned(u, blocks, rayleigh[1])
+        return self._of_turned(blocks, passage.rayleigh[1])
 
-    def strain_square(
-        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
-    ) -> Displaced:
+    def strain_square(self, passage: Passage) -> Displaced:
         """∫ (H_iI ∂_Jφ_a) c_IJKL (H_jK ∂_Lφ_b)."""
-        return self._of_turned(u, lambda law, batch, H: _products(law, batch, H, H), rayleigh[1])
 
-    def _of_turned(
-        self, u: Array, blocks: Callable[[Law, Batch, Array], Array], b: float
-    ) -> Displaced:
-        """The symmetric sum of blocks of the cells at H = ∇u."""
+        def blocks(law: Law, batch: Batch) -> Array:
+            H = self._gradient(batch, passage.u)
+            return _products(law, batch, H, H)
+
+        return self._of_turned(blocks, passage.rayleigh[1])
+
+    def _of_turned(self, blocks: Blocks, b: float) -> Displaced:
         d = self.dimension
-        total = np.zeros((self.cells.pattern.size, d * d))
-        for law, batch in self._batches():
-            H = batch.displacement_gradient(u.reshape(-1, d))
-            self.cells.pattern.add(total, batch.slots, blocks(law, batch, H))
-        K = self.cells.pattern.symmetric(total.reshape(-1, d, d))
+        K = self.cells.pattern.symmetric(self._summed(blocks, d * d).reshape(-1, d, d))
         return Displaced(K, None, Combination.of(self.size, [b], [K]) if b else None)
 
     def rate_tangents(self, passage: Passage) -> Beyond:
@@ -204,35 +200,32 @@ class Continuum(ElementFamily):
         b = passage.rayleigh[1]
         if b and not passage.rests:
 
-            def F(batch: Batch) -> Array:
-                return self._deformation(batch, passage.u)
+            def blocks(law: Law, batch: Batch) -> Array:
+                F, rate = self._deformation(batch, passage.u), self._gradient(batch, passage.v)
+                mixed = np.matmul(np.swapaxes(F, -1, -2), rate)
+                return _stressed(law, batch, F, rate, 0.5 * (mixed + np.swapaxes(mixed, -1, -2)))
 
-            def rate(batch: Batch) -> Array:
-                return self._deformation(batch, passage.v) - np.eye(self.dimension)
-
-            def strain_rate(batch: Batch) -> Array:
-                mixed = np.matmul(np.swapaxes(F(batch), -1, -2), rate(batch))
-                return np.asarray(0.5 * (mixed + np.swapaxes(mixed, -1, -2)))
-
-            K = K + b * self._assembled(F, rate, strain_rate).tocsr()
+            K = K + b * self._blocked(blocks)
         return Beyond(M, C, D, sp.csr_matrix(K))
+
+    def _gradient(self, batch: Batch, u: Array) -> Array:
+        """∇u at the points of a batch of cells."""
+        return batch.displacement_gradient(u.reshape(-1, self.dimension))
 
     def _deformation(self, batch: Batch, u: Array) -> Array:
         """I + ∇u at the points of a batch of cells."""
-        d = self.dimension
-        return np.eye(d) + batch.displacement_gradient(u.reshape(-1, d))
+        return np.eye(self.dimension) + self._gradient(batch, u)
 
-    def _assembled(self, F: AtPoints, H: AtPoints, strain: AtPoints | None) -> Any:
-        """∫ (F_iI ∂_Jφ_a) c_IJKL (H_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b, S the stress of `strain`."""
+    def _blocked(self, blocks: Blocks) -> sp.csr_matrix:
         d = self.dimension
-        total = np.zeros((self.cells.pattern.size, d * d))
+        return self.cells.pattern.blocked(self._summed(blocks, d * d).reshape(-1, d, d))
+
+    def _summed(self, blocks: Blocks, width: int) -> Array:
+        """Σ of the blocks (e, a, a, width) of all cells, (pairs, width)."""
+        total = np.zeros((self.cells.pattern.size, width))
         for law, batch in self._batches():
-            blocks = _products(law, batch, F(batch), H(batch))
-            if strain is not None:
-                initial = batch.stress_products(law.stress(strain(batch)))
-                blocks = blocks + initial[..., None, None] * np.eye(d)
-            self.cells.pattern.add(total, batch.slots, blocks)
-        return self.cells.pattern.blocked(total.reshape(-1, d, d))
+            self.cells.pattern.add(total, batch.slots, blocks(law, batch))
+        return total
 
     def _batches(self) -> Iterator[tuple[Law, Batch]]:
         for k, law in enumerate(self.laws):
@@ -252,6 +245,12 @@ def _products(law: Law, batch: Batch, F: Array, H: Array) -> Array:
     right = second.transpose(0, 1, 3, 2).reshape(e, q * d * d, a * d)
     blocks = np.matmul(left, right).reshape(e, a, d, a, d)
     return np.asarray(blocks.transpose(0, 1, 3, 2, 4))
+
+
+def _stressed(law: Law, batch: Batch, F: Array, H: Array, strain: Array) -> Array:
+    """Those, and δ_ij Σ_q w ∇φ_a·S∇φ_b of the stress S of a strain."""
+    initial = batch.stress_products(law.stress(strain))
+    return np.asarray(_products(law, batch, F, H) + initial[..., None, None] * np.eye(F.shape[-1]))
 
 
 def _green_strain(F: Array) -> Array:

@@ -15,6 +15,8 @@ from assembly.elements.moments import SIZE as MOMENTS
 from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import Array, Index
 
+Rates = tuple[Array, Array | None]  # `Passage.drag`, and the resistance of elements to strain rates
+
 
 @dataclass(frozen=True)
 class Passage:
@@ -31,6 +33,13 @@ class Passage:
     omega: Array
     coefficients: Array
     rayleigh: tuple[Any, Any] = (0.0, 0.0)
+
+    @classmethod
+    def at_rest(
+        cls, u: Array, coefficients: Array, rayleigh: tuple[float, float] = (0.0, 0.0)
+    ) -> Passage:
+        """Displacements that rest relative to the frame; its angular velocity does not count."""
+        return cls(u, 0.0 * u, 0.0 * u, np.zeros(3), coefficients, rayleigh)
 
     @property
     def drag(self) -> Array:
@@ -87,7 +96,7 @@ class ElementFamily:
     """Base of the families: every contribution is zero by default.
 
     All matrices are (size, size) over all DOFs of the body, before supports. A matrix is
-    anything that satisfies `assembly.combination.Operator`. A unit number counts the unit
+    any object with `shape`, `@` and `tocsr()`. A unit number counts the unit
     kinematics of `assembly.kinematics.acceleration_units`: 0–5 ω_iω_j in PAIRS order, 6–8 ε_i,
     9–11 a_O,i.
     """
@@ -95,6 +104,8 @@ class ElementFamily:
     size: int
     # Whether `geometric` depends on the displacement.
     stress_from_displacement: bool = True
+    # Whether K may resist rigid motions; false where the elements strain in none.
+    resists_rigid_motions: bool = True
     # Damping of the family alone in proportion to its mass, 1/s.
     mass_damping: float = 0.0
 
@@ -120,10 +131,6 @@ class ElementFamily:
     def stiffness(self) -> Any:
         """K, elastic."""
         return self.zero()
-
-    def frame_stiffness(self) -> Any:
-        """The part of K that may resist rigid motions; zero where its form rules that out."""
-        return self.stiffness()
 
     def gyroscopic(self) -> tuple[Any, ...]:
         """G_x, G_y, G_z with G(w) = Σ w_i G_i = ∫ρ Nᵀ w̃ N."""
@@ -168,31 +175,25 @@ class ElementFamily:
         """K_G of the second-order work of the forces of `balance` against loads (size,)."""
         return self.zero()
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
-        """Forces (size,) that resist a large displacement u (size,).
-
-        coefficients (12,): of the motion. For prestress="nonlinear".
-        """
+    def internal_force(self, passage: Passage) -> Array:
+        """Forces (size,) that resist a large displacement; rates do not count."""
         return np.zeros(self.size)
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> Any:
-        """The derivative (size, size) of `internal_force` with respect to u."""
+    def tangent_stiffness(self, passage: Passage) -> Any:
+        """The derivative (size, size) of `internal_force` by the displacement."""
         return self.zero()
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
+    def strain_energy(self, passage: Passage) -> float:
         """The energy, J, whose gradient `internal_force` is, without that of the inertia load."""
         return 0.0
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        """Second moments (7, 7) of the mass at displacements u and velocities v (size,).
+    def inertia_moments(self, passage: Passage) -> Array:
+        """Second moments (E, 7, 7) of the mass.
 
-        See `assembly.elements.moments`.
+        See `assembly.elements.moments`. E: the elements, where each can belong to another body, or
+        one for all.
         """
-        return np.zeros((MOMENTS, MOMENTS))
-
-    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        """Those of the elements apart, (E, 7, 7), where each can belong to another body."""
-        return self.inertia_moments(u, v, coefficients)[None]
+        return np.zeros((1, MOMENTS, MOMENTS))
 
     @property
     def kind(self) -> object:
@@ -209,8 +210,7 @@ class ElementFamily:
 
     def force(self, passage: Passage) -> Array:
         """The sum (size,) of `internal_force` and `rate_force`."""
-        static = self.internal_force(passage.u, passage.coefficients)
-        return np.asarray(static + self.rate_force(passage))
+        return np.asarray(self.internal_force(passage) + self.rate_force(passage))
 
     def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
         """`force` and its derivatives by u, v and a.
@@ -218,35 +218,32 @@ class ElementFamily:
         Without `rates` that by u alone, for Newton's method: forces of rates may be left out of it.
         """
         if not rates:
-            return self.force(passage), [self.tangent_stiffness(passage.u, passage.coefficients)]
+            return self.force(passage), [self.tangent_stiffness(passage)]
         (M, C, D, K), own = self.tangents(passage)
         return self.force(passage), [K + own, C + D, M]
 
     def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
         """`rate_tangents` and `tangent_stiffness`."""
-        tangent = self.tangent_stiffness(passage.u, passage.coefficients)
-        return self.rate_tangents(passage), tangent
+        return self.rate_tangents(passage), self.tangent_stiffness(passage)
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
-        """The derivatives of the matrices by s at the displacement s u, s = 0, u (size,).
+    def displaced(self, passage: Passage) -> Displaced:
+        """The derivatives of the matrices by s at the displacement s u, s = 0.
 
-        s coefficients (12,): of the motion whose inertia load acts. rayleigh (a, b): damping in
-        proportion to mass and stiffness. For prestress="first-order".
+        The inertia load is that of s coefficients, the damping that of `rayleigh`. For
+        prestress="first-order".
         """
         return Displaced()
 
-    def strain_square(
-        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
-    ) -> Displaced:
+    def strain_square(self, passage: Passage) -> Displaced:
         """What makes the stiffness with `displaced` a square of strains again: K and D, quadratic.
 
         With the strain Bv of small motions v about s u, B₀ + s B₁ + O(s²), `displaced` has B₀ᵀHB₁ +
-        B₁ᵀHB₀ of the elastic stiffness B₀ᵀHB₀; this is B₁ᵀHB₁. Arguments as there.
+        B₁ᵀHB₀ of the elastic stiffness B₀ᵀHB₀; this is B₁ᵀHB₁.
         """
         return Displaced()
 
-    def section_resultants(self, u: Array, coefficients: Array) -> Array:
-        """Position, force and moment (S, 9) of the sections of beams at a large displacement u."""
+    def section_resultants(self, passage: Passage) -> Array:
+        """Position, force and moment (S, 9) of the sections of beams at a large displacement."""
         return np.zeros((0, 9))
 
     def rate_force(self, passage: Passage) -> Array:
@@ -260,7 +257,7 @@ class ElementFamily:
         if a:
             force += a * np.asarray(self.mass() @ passage.v)
         if b:
-            force += b * np.asarray(self.viscous_stiffness(passage.u) @ passage.v)
+            force += b * np.asarray(self.viscous_stiffness(passage) @ passage.v)
         return force
 
     def rate_tangents(self, passage: Passage) -> Beyond:
@@ -270,11 +267,11 @@ class ElementFamily:
         if a:
             D = D + a * self.mass().tocsr()
         if b:
-            D = D + b * self.viscous_stiffness(passage.u)
+            D = D + b * self.viscous_stiffness(passage)
         return Beyond(self.zero(), self.zero(), sp.csr_matrix(D), self.zero())
 
-    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
-        """Stiffness (size, size) against strain rates at a displacement u, without that of stress.
+    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        """Stiffness (size, size) against strain rates at a displacement, without that of stress.
 
         K where strains are linear.
         """

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.elements.beam_shapes import symmetric
-from assembly.elements.element_map import ElementMap
-from assembly.elements.family import Beyond, ElementFamily, Passage
+from assembly.elements.family import Beyond, ElementFamily, Passage, Rates
 from assembly.elements.large_rotation import value_and_jacobian
+from assembly.elements.scatter import ElementMap
 from assembly.types import AnyArray, Array
 
 
@@ -24,6 +24,7 @@ class FiniteMotion(ElementFamily):
     elements.
     """
 
+    resists_rigid_motions = False
     map: ElementMap
     _forms: Array  # (E, 10, n, n) of the linear elements: mass, six of ω_iω_j, three of w
     _unit_loads: Array  # (E, n, 12)
@@ -31,24 +32,33 @@ class FiniteMotion(ElementFamily):
 
     @abstractmethod
     def element_forces(
-        self,
-        state: AnyArray,
-        coefficients: Array,
-        drag: Array | None = None,
-        resistance: Array | None = None,
-        static: bool = True,
+        self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
     ) -> AnyArray:
         """All forces (..., E, n).
 
-        state (..., E, n): displacements; with drag, `Passage.drag`, velocities and accelerations
-        too, (..., E, 3 n). resistance: to strain rates. static: without it only what rates cause.
+        state (..., E, n): displacements; with rates, velocities and accelerations too,
+        (..., E, 3 n). static: without it only what rates cause.
         """
 
-    @abstractmethod
-    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array: ...
+    # The linear matrices.
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        return np.asarray(self.element_moments(u, v, coefficients).sum(axis=0))
+    def mass(self) -> sp.csr_matrix:
+        return self.map.matrix(symmetric(self._forms[:, 0]))
+
+    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
+        return tuple(self.map.matrix(symmetric(self._forms[:, k])) for k in range(1, 7))
+
+    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
+        forms = (self._forms[:, k] for k in (7, 8, 9))
+        return tuple(self.map.matrix(0.5 * (G - G.transpose(0, 2, 1))) for G in forms)
+
+    def inertia_loads(self) -> Array:
+        return self.map.vector(self._unit_loads)
+
+    def damping(self) -> sp.csr_matrix:
+        return self.map.matrix(np.broadcast_to(self._damping, self._forms[:, 0].shape))
+
+    # In finite motion.
 
     def check_range(self, d: Array) -> None:
         """Raise ConvergenceError for displacements (E, n) beyond the range of the law."""
@@ -82,10 +92,10 @@ class FiniteMotion(ElementFamily):
         columns = np.add.outer(np.arange(0, y.shape[-1], n), self.map.columns).ravel()
         return value_and_jacobian(forces, y, columns)
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
-        d = self.map.gather(u)
+    def internal_force(self, passage: Passage) -> Array:
+        d, c = self.map.gather(passage.u), passage.coefficients
         self.check_range(d)
-        return self.map.vector(self.element_forces(d, coefficients) - self._linear(d, coefficients))
+        return self.map.vector(self.element_forces(d, c) - self._linear(d, c))
 
     def rate_force(self, passage: Passage) -> Array:
         return self._in_motion(passage, static=False)
@@ -98,15 +108,15 @@ class FiniteMotion(ElementFamily):
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
         M, C = self._linear_rates(passage.omega)
-        resistance = self._resistance(passage.rayleigh[1])
-        forces = self.element_forces(state, c, passage.drag, resistance, static)
+        rates = passage.drag, self._resistance(passage.rayleigh[1])
+        forces = self.element_forces(state, c, rates, static)
         forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
         return self.map.vector(forces - self._linear(d, c) if static else forces)
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        d = self.map.gather(u)
-        _, K = self._derivative(lambda d: self.element_forces(d, coefficients), d)
-        return self._tangent(K, coefficients)
+    def tangent_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        d, c = self.map.gather(passage.u), passage.coefficients
+        _, K = self._derivative(lambda d: self.element_forces(d, c), d)
+        return self._tangent(K, c)
 
     def _tangent(self, K: Array, coefficients: Array) -> sp.csr_matrix:
         K = K - self._linear_inertia(coefficients)
@@ -117,14 +127,14 @@ class FiniteMotion(ElementFamily):
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
         M, C = self._linear_rates(passage.omega)
-        resistance = self._resistance(passage.rayleigh[1])
+        drag = passage.drag, self._resistance(passage.rayleigh[1])
         moving = state if rates else d
 
         def forces(at: AnyArray) -> AnyArray:
             still = state[:, at.shape[-1] :]
             still = np.broadcast_to(still, (*at.shape[:-1], still.shape[-1]))
             at = np.concatenate([at, still], axis=-1)
-            return self.element_forces(at, c, passage.drag, resistance)
+            return self.element_forces(at, c, drag)
 
         value, by = self._derivative(forces, moving)
         linear = self._linear_inertia(c), C + self._damping, M
@@ -142,7 +152,7 @@ class FiniteMotion(ElementFamily):
         n = state.shape[-1] // 3
         M, C = self._linear_rates(passage.omega)
         resistance = self._resistance(passage.rayleigh[1])
-        undamped = replace(passage, rayleigh=(0.0, 0.0)).drag
+        undamped = replace(passage, rayleigh=(0.0, 0.0)).drag, None
         _, whole = self._derivative(lambda at: self.element_forces(at, c, undamped), state)
         by_d, by_v, by_a = np.split(whole, 3, axis=-1)
         D, K, static = np.zeros_like(M), np.zeros_like(M), by_d
@@ -156,8 +166,8 @@ class FiniteMotion(ElementFamily):
 
             def damping(at: Array) -> Array:
                 at = np.concatenate([at, 0.0 * at[..., :n]], axis=-1)
-                drag = self.element_forces(at, c, mass_damping, resistance, static=False)
-                inertia = self.element_forces(at, c, 0.0 * mass_damping, static=False)
+                drag = self.element_forces(at, c, (mass_damping, resistance), static=False)
+                inertia = self.element_forces(at, c, (0.0 * mass_damping, None), static=False)
                 return np.asarray(drag - inertia)
 
             _, by_both = self._derivative(damping, state[:, : 2 * n])

@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from assembly.elements.beam_shapes import BeamShapes
+from assembly.elements.family import Rates
 from assembly.elements.large_rotation import (
     STEP,
     inertia_gradient,
@@ -167,17 +168,17 @@ class LargeBeam:
         self,
         state: AnyArray,
         coefficients: AnyArray,
-        drag: Array | None = None,
-        resistance: Array | None = None,
+        rates: Rates | None = None,
         static: bool = True,
     ) -> AnyArray:
         """Of the strains, and of the inertia load on the moved points; all elements in one pass.
 
-        state (..., E, 12): displacements of the nodes; with drag, W (..., 3, 3) of
-        `inertia_gradient`, their velocities and accelerations too, (..., E, 36). resistance
-        (E, 6, 6): damping of strain rates, against ρ̇ of ½ ρᵀHρ. static: without it only what rates
-        cause. coefficients (12,) or (E, 12).
+        state (..., E, 12): displacements of the nodes; with rates, their velocities and
+        accelerations too, (..., E, 36). The rates are W (..., 3, 3) of `inertia_gradient` and the
+        resistance (E, 6, 6) to strain rates, against ρ̇ of ½ ρᵀHρ. static: without it only what
+        rates cause. coefficients (12,) or (E, 12).
         """
+        drag, resistance = (None, None) if rates is None else rates
         path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
         seen, y = self._seen(path, coefficients)
         still, at = value_of(seen), value_of(y)
@@ -226,11 +227,11 @@ class LargeBeam:
         units, c = np.eye(12)[:, None] + 0.0 * bent, 1j * STEP * coefficients
         moving = np.concatenate([bent, 0.0 * bent, units], axis=-1)
         none = np.zeros((3, 3))
-        mass = np.moveaxis(self.forces(moving, c, none, static=False).imag, 0, -1) / STEP
+        mass = np.moveaxis(self.forces(moving, c, (none, None), static=False).imag, 0, -1) / STEP
         if resistance is None:
             return mass, 0.0 * mass
         state = np.concatenate([bent, units, 0.0 * bent], axis=-1)
-        both = (self.forces(state, c, none, R, static=False).imag for R in (resistance, None))
+        both = (self.forces(state, c, (none, R), static=False).imag for R in (resistance, None))
         return mass, np.moveaxis(np.subtract(*both), 0, -1) / STEP
 
     def _strain(self, seen: AnyArray, y: AnyArray, coefficients: AnyArray) -> AnyArray:

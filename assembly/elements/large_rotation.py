@@ -178,13 +178,7 @@ def inertia_gradient(
         R = section_rotation(part, turns)
         return _inertia_work(part, values, value_of(R), of_point, accelerations(R))
 
-    return _sum_of_works([work(part) for part in inertia.parts])
-
-
-def _sum_of_works(
-    works: list[tuple[AnyArray, list[AnyArray]]],
-) -> tuple[AnyArray, list[AnyArray]]:
-    forces, moments = zip(*works, strict=True)
+    forces, moments = zip(*(work(part) for part in inertia.parts), strict=True)
     return sum(forces), [sum(of_turn) for of_turn in zip(*moments, strict=True)]
 
 

@@ -7,6 +7,7 @@ order lets the force g that the arm passes to the inner node work on it: g rᵀ,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,24 +15,21 @@ import scipy.sparse as sp
 
 from assembly.dofs import SPATIAL, DofMap
 from assembly.elements.beam import BeamFamily
-from assembly.elements.element_map import ElementMap
-from assembly.elements.family import Displaced
+from assembly.elements.family import Displaced, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_rotation import moved_by, spin_transposed, turned_by
-from assembly.elements.placed import CarriedFamily
+from assembly.elements.scatter import ElementMap
 from assembly.elements.taylor import Taylor, cross, value_of
 from assembly.kinematics import skew
 from assembly.types import AnyArray, Array, Index
 
 
-class OffsetFamily(CarriedFamily, FiniteMotion):
+class OffsetFamily(FiniteMotion):
     """Beams on nodes of their own, connected rigidly to a body's nodes.
 
     dofs: of the body. inner: the family, made on inner_dofs. holder (N,): the body's node that
     holds each inner node; the arms are the differences of their positions.
     """
-
-    inner: BeamFamily
 
     def __init__(self, dofs: DofMap, inner: BeamFamily, inner_dofs: DofMap, holder: Index) -> None:
         self.size, self.inner, self.holder = len(dofs), inner, holder
@@ -64,8 +62,11 @@ class OffsetFamily(CarriedFamily, FiniteMotion):
         entries = (blocks.ravel()[used], (rows[used], cols[used]))
         return sp.csr_matrix(entries, shape=(self.inner.size, self.size))
 
-    def inertia_loads(self) -> Array:
-        return np.asarray(self.B.T @ self.inner.inertia_loads())
+    def _carried(self, A: Any) -> sp.csr_matrix:
+        return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
+
+    def stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.stiffness())
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
         own = self.B @ u
@@ -90,18 +91,13 @@ class OffsetFamily(CarriedFamily, FiniteMotion):
         return np.concatenate(parts, axis=-1)
 
     def element_forces(
-        self,
-        state: AnyArray,
-        coefficients: Array,
-        drag: Array | None = None,
-        resistance: Array | None = None,
-        static: bool = True,
+        self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
     ) -> AnyArray:
         """Those of the beams at the ends of the turned arms."""
-        path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
+        path: Any = state if rates is None else Taylor.of(*np.split(state, 3, axis=-1))
         own = self._moved(path)
-        own = own if drag is None else np.concatenate(list(own.data), axis=-1)
-        forces = self.inner.element_forces(own, coefficients, drag, resistance, static)
+        own = own if rates is None else np.concatenate(list(own.data), axis=-1)
+        forces = self.inner.element_forces(own, coefficients, rates, static)
         out, d = forces.copy(), value_of(path)
         for k in range(2):
             turn = slice(6 * k + 3, 6 * k + 6)
@@ -116,12 +112,11 @@ class OffsetFamily(CarriedFamily, FiniteMotion):
     def _resistance(self, b: float | Array) -> Array | None:
         return self.inner._resistance(b)
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+    def displaced(self, passage: Passage) -> Displaced:
         """With the arms turned: T₁ = ∂T/∂u, of ½ φ × (φ × r)."""
-        inner, (a, b) = self.inner, rayleigh
-        T1 = self._arms_turned(u)
+        inner, (a, b), T1 = self.inner, passage.rayleigh, self._arms_turned(passage.u)
         K, M = inner.stiffness().tocsr(), inner.mass().tocsr()
-        own = inner.displaced(self.B @ u, coefficients, rayleigh)
+        own = inner.displaced(replace(passage, u=self.B @ passage.u))
 
         def total(A: Any, change: Any) -> sp.csr_matrix:
             mixed = T1.T @ A @ self.B
@@ -139,13 +134,11 @@ class OffsetFamily(CarriedFamily, FiniteMotion):
         blocks[:, :3, 3:] = -0.5 * (skew(phi) @ r + turned)
         return self._between(blocks)
 
-    def strain_square(
-        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
-    ) -> Displaced:
-        inner, b, T1 = self.inner, rayleigh[1], self._arms_turned(u)
+    def strain_square(self, passage: Passage) -> Displaced:
+        inner, b, T1 = self.inner, passage.rayleigh[1], self._arms_turned(passage.u)
         K = inner.stiffness().tocsr()
-        first = inner.displaced(self.B @ u, coefficients, (0.0, b))
-        second = inner.strain_square(self.B @ u, coefficients, (0.0, b))
+        own = replace(passage, u=self.B @ passage.u, rayleigh=(0.0, b))
+        first, second = inner.displaced(own), inner.strain_square(own)
 
         def total(A: Any, change: Any, square: Any) -> sp.csr_matrix:
             out = T1.T @ A @ T1
@@ -157,19 +150,19 @@ class OffsetFamily(CarriedFamily, FiniteMotion):
         D = total(b * K + inner.damping(), first.D, second.D)
         return Displaced(total(K, first.K, second.K), None, D if D.nnz else None)
 
-    def section_resultants(self, u: Array, coefficients: Array) -> Array:
-        return self.inner.section_resultants(self._inner_path(u, 0.0 * u)[0], coefficients)
+    def section_resultants(self, passage: Passage) -> Array:
+        return self.inner.section_resultants(self._inner_passage(passage))
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
-        return self.inner.strain_energy(self._inner_path(u, 0.0 * u)[0], coefficients)
+    def strain_energy(self, passage: Passage) -> float:
+        return self.inner.strain_energy(self._inner_passage(passage))
 
-    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        own, rates = self._inner_path(u, v)
-        return self.inner.element_moments(own, rates, coefficients)
+    def inertia_moments(self, passage: Passage) -> Array:
+        return self.inner.inertia_moments(self._inner_passage(passage))
 
-    def _inner_path(self, u: Array, v: Array) -> list[Array]:
-        """Displacements and velocities of the inner nodes."""
-        d: Any = Taylor.of(*(self._nodes.gather(x) for x in (u, v, 0.0 * u)))
+    def _inner_passage(self, passage: Passage) -> Passage:
+        """That of the inner nodes."""
+        d: Any = Taylor.of(*(self._nodes.gather(x) for x in (passage.u, passage.v, passage.a)))
         moved = d[:, :3] + moved_by(d[:, 3:], self.arms + 0.0 * d[:, 3:])
         whole = np.concatenate([moved, d[:, 3:]], axis=-1)
-        return [self._inner_nodes.vector(x) for x in whole.data[:2]]
+        u, v, a = (self._inner_nodes.vector(x) for x in whole.data)
+        return replace(passage, u=u, v=v, a=a)

@@ -1,5 +1,4 @@
-"""Families on DOFs of their own that follow linearly from the DOFs of a body; of a part that is
-placed in a body: moved, rotated, and on the body's own DOFs.
+"""Families of a part that is placed in a body: moved, rotated, and on the body's own DOFs.
 
 With the part's origin at r and R from the part's axes to the body's, the part has the DOFs B u and
 the kinematics P c: ωₚ = Rᵀω, εₚ = Rᵀε, aₚ = Rᵀ(a_O + (ε̃ + ω̃ω̃) r) are linear in the body's twelve
@@ -20,38 +19,7 @@ from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
 from assembly.types import Array, Index
 
 
-class CarriedFamily(ElementFamily):
-    """A family `inner` with the body's DOFs brought to its own by B, (inner size, size)."""
-
-    inner: ElementFamily
-    B: sp.csr_matrix
-
-    def _carried(self, A: Any) -> sp.csr_matrix:
-        return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
-
-    def mass(self) -> sp.csr_matrix:
-        return self._carried(self.inner.mass())
-
-    def stiffness(self) -> sp.csr_matrix:
-        return self._carried(self.inner.stiffness())
-
-    def frame_stiffness(self) -> sp.csr_matrix:
-        return self._carried(self.inner.frame_stiffness())
-
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self._carried(A) for A in self.inner.gyroscopic())
-
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self._carried(A) for A in self.inner.centrifugal())
-
-    def damping(self) -> sp.csr_matrix:
-        return self._carried(self.inner.damping())
-
-    def external_damping(self) -> sp.csr_matrix:
-        return self._carried(self.inner.external_damping())
-
-
-class PlacedFamily(CarriedFamily):
+class PlacedFamily(ElementFamily):
     """The family `inner` of a part, on the DOFs of the body that it is placed in.
 
     B (inner size, size): the part's DOFs, in its own axes, from those of the body. r (3,), m, and
@@ -70,6 +38,7 @@ class PlacedFamily(CarriedFamily):
     ) -> None:
         self.size = B.shape[1]
         self.stress_from_displacement = inner.stress_from_displacement
+        self.resists_rigid_motions = inner.resists_rigid_motions
         self.inner, self.B, self.R, self.rayleigh = inner, B, R, rayleigh
         self.mass_damping = rayleigh[0] + inner.mass_damping
         self.nodes = nodes
@@ -81,25 +50,38 @@ class PlacedFamily(CarriedFamily):
     def drawing_sections(self) -> Array:
         return self.inner.drawing_sections() @ self.R.T
 
+    def _carried(self, A: Any) -> sp.csr_matrix:
+        return sp.csr_matrix(self.B.T @ A.tocsr() @ self.B)
+
+    def mass(self) -> sp.csr_matrix:
+        return self._carried(self.inner.mass())
+
+    def stiffness(self) -> sp.csr_matrix:
+        return self._carried(self.inner.stiffness())
+
     def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        return self._combined(super().gyroscopic(), self.R.T)
+        return self._combined(self.inner.gyroscopic(), self.R.T)
 
     def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return self._combined(super().centrifugal(), self.P[:6, :6])
+        return self._combined(self.inner.centrifugal(), self.P[:6, :6])
 
-    def _combined(self, units: tuple[sp.csr_matrix, ...], P: Array) -> tuple[sp.csr_matrix, ...]:
+    def _combined(self, units: tuple[Any, ...], P: Array) -> tuple[sp.csr_matrix, ...]:
         """The matrices of the body's units from those of the part's, Σ_k P_kj (unit k)."""
+        own = [self._carried(A) for A in units]
         return tuple(
-            sp.csr_matrix(sum((p * A for p, A in zip(column, units, strict=True)), self.zero()))
+            sp.csr_matrix(sum((p * A for p, A in zip(column, own, strict=True)), self.zero()))
             for column in P.T
         )
+
+    def external_damping(self) -> sp.csr_matrix:
+        return self._carried(self.inner.external_damping())
 
     def inertia_loads(self) -> Array:
         return np.asarray(self.B.T @ self.inner.inertia_loads() @ self.P)
 
     def damping(self) -> sp.csr_matrix:
         a, b = self.rayleigh
-        D = super().damping()
+        D = self._carried(self.inner.damping())
         return sp.csr_matrix(D + a * self.mass() + b * self.stiffness())
 
     @cached_property
@@ -119,21 +101,21 @@ class PlacedFamily(CarriedFamily):
             total = total + self.P[k, unit] * self._own_unit(int(k))
         return sp.csr_matrix(total)
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
-        return np.asarray(self.B.T @ self.inner.internal_force(self.B @ u, self.P @ coefficients))
+    def internal_force(self, passage: Passage) -> Array:
+        return np.asarray(self.B.T @ self.inner.internal_force(self._own_passage(passage)))
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        return self._carried(self.inner.tangent_stiffness(self.B @ u, self.P @ coefficients))
+    def tangent_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        return self._carried(self.inner.tangent_stiffness(self._own_passage(passage)))
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
-        return self.inner.strain_energy(self.B @ u, self.P @ coefficients)
+    def strain_energy(self, passage: Passage) -> float:
+        return self.inner.strain_energy(self._own_passage(passage))
 
-    def inertia_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        own = self.inner.inertia_moments(self.B @ u, self.B @ v, self.P @ coefficients)
+    def inertia_moments(self, passage: Passage) -> Array:
+        own = self.inner.inertia_moments(self._own_passage(passage))
         return placed_moments(own, self.r, self.R)
 
-    def section_resultants(self, u: Array, coefficients: Array) -> Array:
-        own = self.inner.section_resultants(self.B @ u, self.P @ coefficients).reshape(-1, 3, 3)
+    def section_resultants(self, passage: Passage) -> Array:
+        own = self.inner.section_resultants(self._own_passage(passage)).reshape(-1, 3, 3)
         out = own @ self.R.T
         out[:, 0] += self.r
         return out.reshape(-1, 9)
@@ -152,20 +134,17 @@ class PlacedFamily(CarriedFamily):
         M, C, D, K = map(self._carried, self.inner.rate_tangents(self._own_passage(passage)))
         return Beyond(M, C, sp.csr_matrix(D - a * self.mass() - b * self.stiffness()), K)
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
-        a, b = (x + y for x, y in zip(rayleigh, self.rayleigh, strict=True))
-        inner = self.inner.displaced(self.B @ u, self.P @ coefficients, (a, b))
-        return Displaced(*(None if A is None else self._carried(A) for A in inner))
+    def displaced(self, passage: Passage) -> Displaced:
+        return self._changed(self.inner.displaced(self._own_passage(passage)))
 
-    def strain_square(
-        self, u: Array, coefficients: Array, rayleigh: tuple[float, float]
-    ) -> Displaced:
-        a, b = (x + y for x, y in zip(rayleigh, self.rayleigh, strict=True))
-        inner = self.inner.strain_square(self.B @ u, self.P @ coefficients, (a, b))
-        return Displaced(*(None if A is None else self._carried(A) for A in inner))
+    def strain_square(self, passage: Passage) -> Displaced:
+        return self._changed(self.inner.strain_square(self._own_passage(passage)))
 
-    def viscous_stiffness(self, u: Array) -> sp.csr_matrix:
-        return self._carried(self.inner.viscous_stiffness(self.B @ u))
+    def _changed(self, own: Displaced) -> Displaced:
+        return Displaced(*(None if A is None else self._carried(A) for A in own))
+
+    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
+        return self._carried(self.inner.viscous_stiffness(self._own_passage(passage)))
 
 
 def unit_kinematics(r: Array, R: Array) -> Array:

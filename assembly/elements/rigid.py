@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
-from assembly.elements.element_map import ElementMap
-from assembly.elements.family import Displaced, ElementFamily
+from assembly.elements.family import Displaced, ElementFamily, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_rotation import STEP, inertia_gradient
 from assembly.elements.moments import section_moments
+from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import UNIT_COUNT
@@ -33,23 +33,9 @@ class RigidFamily(FiniteMotion):
         self.map = ElementMap(dofs, nodes[:, None], (0, 1, 2, 3, 4, 5))
         self._forms, self._unit_loads = inertia.forms(), inertia.loads(self.points)
 
-    def mass(self) -> sp.csr_matrix:
-        return self.map.matrix(self.inertia.forms()[:, 0])
-
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        forms = self.inertia.forms()
-        return tuple(self.map.matrix(forms[:, k]) for k in range(1, 7))
-
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        forms = self.inertia.forms()
-        return tuple(self.map.matrix(forms[:, k]) for k in range(7, 10))
-
     def spin_gyroscopic(self) -> sp.csr_matrix:
         """𝒢 per unit of spin about x, in a frame that does not spin."""
         return self.map.matrix(self.inertia.spin(np.array([1.0, 0.0, 0.0])))
-
-    def inertia_loads(self) -> Array:
-        return self.map.vector(self.inertia.loads(self.points))
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
         if unit is None:
@@ -68,31 +54,29 @@ class RigidFamily(FiniteMotion):
         return RigidFamily(dofs, np.concatenate(nodes), inertia)
 
     def element_forces(
-        self,
-        state: AnyArray,
-        coefficients: Array,
-        drag: Array | None = None,
-        resistance: Array | None = None,
-        static: bool = True,
+        self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
     ) -> AnyArray:
         motion = coefficients if static else None
+        drag = None if rates is None else rates[0]
         path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
         moved, turn = self.points + path[..., :3], path[..., 3:]
         force, (moment,) = inertia_gradient(self.inertia, moved, [turn], motion, drag)
         return np.concatenate([force, moment], axis=-1)
 
-    def element_moments(self, u: Array, v: Array, coefficients: Array) -> Array:
-        y, rate = self.map.gather(u), self.map.gather(v)
+    def inertia_moments(self, passage: Passage) -> Array:
+        y, rate = self.map.gather(passage.u), self.map.gather(passage.v)
         path: Any = Taylor.of(y, rate, 0.0 * rate)
         moved, turn = self.points + path[..., :3], path[..., 3:]
         return section_moments(self.inertia, np.ones(len(y)), moved, [turn])
 
-    def displaced(self, u: Array, coefficients: Array, rayleigh: tuple[float, float]) -> Displaced:
+    def displaced(self, passage: Passage) -> Displaced:
         """M of the rotated bodies; what the load adds is in `geometric`."""
-        y, units = self.map.gather(u), np.eye(6)[:, None]
+        y, units, a = self.map.gather(passage.u), np.eye(6)[:, None], passage.rayleigh[0]
         turned = np.broadcast_to(1j * STEP * y, (6, *y.shape))
         state = np.concatenate([turned, 0.0 * turned, units + 0.0 * turned], axis=-1)
         none = np.zeros((3, 3))
-        forces = self.element_forces(state, coefficients, none, static=False).imag / STEP
+        forces = (
+            self.element_forces(state, passage.coefficients, (none, None), static=False).imag / STEP
+        )
         M = self.map.matrix(np.moveaxis(forces, 0, -1))
-        return Displaced(None, M, rayleigh[0] * M if rayleigh[0] else None)
+        return Displaced(None, M, a * M if a else None)

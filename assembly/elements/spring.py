@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import SPATIAL, DofMap
-from assembly.elements.element_map import ElementMap
-from assembly.elements.family import ElementFamily
+from assembly.elements.family import ElementFamily, Passage
+from assembly.elements.scatter import ElementMap
 from assembly.types import Array, Index
 
 
@@ -35,15 +35,15 @@ class SpringFamily(ElementFamily):
     def damping(self) -> sp.csr_matrix:
         return self._between(self._damping)
 
-    def internal_force(self, u: Array, coefficients: Array) -> Array:
+    def internal_force(self, passage: Passage) -> Array:
         """Springs stay linear, in body axes."""
-        return np.asarray(self.stiffness() @ u)
+        return np.asarray(self.stiffness() @ passage.u)
 
-    def tangent_stiffness(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+    def tangent_stiffness(self, passage: Passage) -> sp.csr_matrix:
         return self.stiffness()
 
-    def strain_energy(self, u: Array, coefficients: Array) -> float:
-        return float(0.5 * u @ (self.stiffness() @ u))
+    def strain_energy(self, passage: Passage) -> float:
+        return float(0.5 * passage.u @ (self.stiffness() @ passage.u))
 
 
 class SurroundingsDamperFamily(ElementFamily):

@@ -14,12 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
 from assembly.types import AnyArray, Index
 
 
-class Taylor:
+class Taylor(NDArrayOperatorsMixin):
     """f, ḟ and f̈ of an array along a motion, its jet: `data` (3, ...); or f alone, (1, ...).
 
     The Taylors of one formula have their rates all or none.
@@ -77,28 +78,6 @@ class Taylor:
         rest = key if isinstance(key, tuple) else (key,)
         return Taylor(self.data[(slice(None), *rest)])
 
-    def __neg__(self) -> Taylor:
-        return Taylor(-self.data)
-
-    def __add__(self, other: Any) -> Taylor:
-        return Taylor(np.add(*_aligned(self, other)))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Taylor:
-        return Taylor(np.subtract(*_aligned(self, other)))
-
-    def __rsub__(self, other: Any) -> Taylor:
-        return Taylor(np.subtract(*_aligned(other, self)))
-
-    def __mul__(self, other: Any) -> Taylor:
-        return _leibniz(np.multiply, self, other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Taylor:
-        return self * _reciprocal(other) if isinstance(other, Taylor) else self * (1.0 / other)
-
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs or ufunc not in _UFUNCS:
             return NotImplemented
@@ -127,8 +106,6 @@ def _leibniz(function: Callable[..., Any], a: Any, b: Any) -> Taylor:
         return Taylor(np.stack([function(a, part) for part in b.data]))
     if not isinstance(b, Taylor):
         return Taylor(np.stack([function(part, b) for part in a.data]))
-    if len(a.data) == 1:
-        return Taylor(function(a.data, b.data))
     (f, df, ddf), (g, dg, ddg) = a.data, b.data
     second = function(ddf, g) + 2.0 * function(df, dg) + function(f, ddg)
     return Taylor(np.stack([function(f, g), function(df, g) + function(f, dg), second]))
@@ -214,7 +191,8 @@ _UFUNCS: dict[Any, Callable[..., Taylor]] = {
     np.subtract: lambda a, b: Taylor(np.subtract(*_aligned(a, b))),
     np.multiply: lambda a, b: _leibniz(np.multiply, a, b),
     np.matmul: lambda a, b: _leibniz(np.matmul, a, b),
-    np.true_divide: lambda a, b: _leibniz(np.multiply, a, _reciprocal(b)),
+    np.true_divide: lambda a, b: a * (_reciprocal(b) if isinstance(b, Taylor) else 1.0 / b),
+    np.negative: lambda a: Taylor(-a.data),
     np.sqrt: _root,
 }
 _FUNCTIONS: dict[Any, Callable[..., Taylor]] = {

@@ -9,28 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from assembly.arguments import as_numbers
 from assembly.errors import InputError
-from assembly.linalg.mirror import SMALL, symmetry_of
-from assembly.linalg.symmetric import Symmetric
+from assembly.linalg.symmetric import SMALL, Symmetric, symmetry_of
 from assembly.types import Array, Index
 
 LARGEST = 1e150  # entry of a matrix: the squares of larger ones overflow
-
-
-@runtime_checkable
-class Operator(Protocol):
-    """What a term's matrix must offer; scipy sparse matrices do."""
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-    def __matmul__(self, other: Any) -> Any: ...
-    def tocsr(self) -> Any: ...
 
 
 class Kronecker:
@@ -120,11 +110,11 @@ class Patterned:
 class Lazy:
     """An operator computed at its first use and stored: most units of prestress are not needed."""
 
-    def __init__(self, shape: tuple[int, int], make: Callable[[], Operator]) -> None:
+    def __init__(self, shape: tuple[int, int], make: Callable[[], Any]) -> None:
         self.shape, self._make = shape, make
 
     @cached_property
-    def operator(self) -> Operator:
+    def operator(self) -> Any:
         return self._make()
 
     def tocsr(self) -> sp.csr_matrix:
@@ -180,15 +170,15 @@ class Combination:
         return cls((n, n), tuple((float(c), A) for c, A in pairs if c != 0.0))
 
     @classmethod
-    def wrap(cls, matrix: Any, n: int, name: str) -> Combination:
+    def wrap(cls, matrix: Any, n: int | None, name: str) -> Combination:
         """A combination from a matrix in any form.
 
         Parameters
         ----------
         matrix : None, array_like, sparse matrix or Combination
             None is zero.
-        n : int
-            The matrix must be (n, n).
+        n : int or None
+            The matrix must be (n, n); None: square, and not None itself.
         name : str
             Name in error messages.
 
@@ -199,18 +189,24 @@ class Combination:
         Raises
         ------
         InputError
-            For another shape, or entries that are not finite.
+            For another shape, or entries that are not real finite numbers.
         """
-        if matrix is None:
+        if matrix is None and n is not None:
             return cls((n, n))
-        if isinstance(matrix, Combination):
-            combination = matrix
-        else:
-            sparse = matrix if sp.issparse(matrix) else sp.csr_matrix(np.atleast_2d(matrix))
+        combination: Combination = matrix
+        if not isinstance(matrix, Combination):
+            if getattr(getattr(matrix, "dtype", None), "kind", "f") == "c":
+                raise InputError(
+                    f"{name}: has complex entries; a frozen system is real, damping goes to D"
+                )
+            formed = hasattr(matrix, "tocsr")
+            whole = matrix.tocsr() if formed else np.atleast_2d(as_numbers(matrix, name))
+            sparse = sp.csr_matrix(whole)
             if not np.all(np.isfinite(sparse.data)):
                 raise InputError(f"{name}: has entries that are not finite numbers")
-            terms = ((1.0, sp.csr_matrix(sparse)),) if sparse.count_nonzero() else ()
+            terms = ((1.0, sparse),) if sparse.count_nonzero() else ()
             combination = cls(sparse.shape, terms)
+        n = combination.shape[0] if n is None else n
         if combination.shape != (n, n):
             raise InputError(f"{name}: expected shape ({n}, {n}), got {combination.shape}")
         return combination

@@ -18,7 +18,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.errors import SingularSystemError
-from assembly.linalg.cholmod import CholmodFactor
 from assembly.linalg.multigrid import MultigridSolver, RigidMotions
 from assembly.linalg.mumps import (
     MumpsFactor,
@@ -27,9 +26,9 @@ from assembly.linalg.mumps import (
     nested_dissection,
 )
 from assembly.linalg.solver import active
-from assembly.linalg.superlu import SuperLUFactor, inertia
 from assembly.linalg.symmetric import LARGE, Symmetric
 from assembly.linalg.team import SharedFactor
+from assembly.linalg.without_petsc import CholmodFactor, SuperLUFactor, inertia
 from assembly.optional import check_installed, installed
 from assembly.types import AnyArray
 

@@ -6,7 +6,7 @@ then called by all ranks together, with right-hand sides of no rows on the other
 On a complex PETSc build the real matrix is factorized in complex arithmetic and real parts are
 returned. MUMPS then neither refuses an indefinite matrix nor counts negative pivots, since in its
 complex arithmetic no pivot has a sign: whoever needs either asks scipy's SuperLU
-(assembly/linalg/superlu.py).
+(assembly/linalg/without_petsc.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.errors import MemoryLimitError, SingularSystemError, StorageError
-from assembly.linalg.symmetric import ENTRIES, LARGE
+from assembly.linalg.symmetric import LARGE
+from assembly.magnitudes import ENTRIES
 from assembly.types import Array, Index
 
 Structure = Literal["spd", "symmetric", "general"]
@@ -80,7 +81,7 @@ class MumpsFactor:
     n : int
     structure : {"spd", "symmetric", "general"}
     out_of_core : bool
-        Keep the factor in the folder that assembly/linalg/scratch.py has made.
+        Keep the factor in the folder that assembly/linalg/solver.py has made.
     comm : communicator, optional
         The ranks that share the factor. Default: this one alone.
     """

@@ -1,8 +1,13 @@
-"""Cross-sections of beams: areas, second moments, torsion and shear constants.
+"""Cross-sections of beams: areas, second moments, torsion and shear constants; axes, damping.
 
 A section lies in its own y–z plane, x along the beam. `rectangle(width, height)` has its width
 along y and its height along z: it bends in the x–y plane with E Iz, Iz = ∫y² dA = height·width³/12,
 and in the x–z plane with E Iy, Iy = ∫z² dA = width·height³/12.
+
+Damping is in proportion to stiffness, with six coefficients as BeamDyn has it: the resultants of
+strain rates are √μ S √μ ε̇, S the section's stiffness and μ = diag(μ₁ … μ₆). BeamDyn's manual
+("Damping Coefficient") has μ S ε̇: the same where S couples no two strains of different μ. Otherwise
+μ S is not symmetric and may feed energy in; √μ S √μ never does.
 """
 
 from __future__ import annotations
@@ -10,10 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from assembly.arguments import as_number, check_kind
-from assembly.errors import MaterialError, SectionError
-from assembly.magnitudes import AREA, LENGTH, SECOND_MOMENT, SHEAR_COEFFICIENT
+from assembly.arguments import as_number, as_numbers, check_kind
+from assembly.errors import InputError, MaterialError, SectionError
+from assembly.kinematics import as_vector
+from assembly.magnitudes import AREA, DAMPING_STIFFNESS, LENGTH, SECOND_MOMENT, SHEAR_COEFFICIENT
 from assembly.materials.materials import Material
 from assembly.types import Array
 
@@ -265,3 +272,52 @@ def check_is_section(section: object) -> None:
     """SectionError unless it is a section."""
     expected = "a section such as assembly.rectangle(0.05, 0.02)"
     check_kind(section, Section, "section", expected, SectionError)
+
+
+def section_axes(tangent: ArrayLike, section_y: ArrayLike, pitch: ArrayLike) -> Array:
+    """Columns (t, y, z) of the section axes in body axes, (..., 3, 3), at pitch angles (...,).
+
+    tangent: (3,) or (..., 3) unit vectors. Raises InputError when section_y lies along the tangent.
+    """
+    pitch = np.asarray(pitch, dtype=float)
+    t = np.broadcast_to(np.asarray(tangent, dtype=float), (*pitch.shape, 3))
+    direction = as_vector(section_y, "section_y")
+    y = direction - (t @ direction)[..., None] * t
+    size = np.linalg.norm(y, axis=-1, keepdims=True)
+    if np.any(size < 1e-8 * np.linalg.norm(direction)) or not np.any(direction):
+        raise InputError("section_y: must not lie along the beam: it is the section's y axis")
+    y = y / size
+    z = np.cross(t, y)
+    c, s = np.cos(pitch)[..., None], np.sin(pitch)[..., None]
+    return np.stack([t, c * y + s * z, c * z - s * y], axis=-1)
+
+
+def turned(matrices: Array, frames: Array) -> Array:
+    """6×6 section matrices (..., 6, 6) from section axes into body axes; frames (..., 3, 3)."""
+    Q = np.zeros((*frames.shape[:-2], 6, 6))
+    Q[..., :3, :3] = Q[..., 3:, 3:] = frames
+    return np.asarray(Q @ matrices @ Q.swapaxes(-1, -2))
+
+
+def section_mu(mu: ArrayLike) -> Array:
+    """The six coefficients, s, checked; a number stands for six equal ones."""
+    values = as_numbers(mu, "mu")
+    if values.shape not in ((), (6,)):
+        raise InputError(f"mu: expected six coefficients, s, got shape {values.shape}")
+    DAMPING_STIFFNESS.check(values, "mu")
+    return np.broadcast_to(values, (6,)).copy()
+
+
+def viscous_compliance(compliance: Array, mu: Array) -> Array:
+    """C D C (..., 6, 6) with D = √μ C⁻¹ √μ: the power that rates of resultants dissipate.
+
+    Strains that the compliance C (..., 6, 6) leaves out (shear of Euler–Bernoulli) dissipate
+    nothing.
+    """
+    strains = np.flatnonzero(np.einsum("...ii->...i", compliance).reshape(-1, 6).any(axis=0))
+    pick = (..., strains[:, None], strains)
+    C = compliance[pick]
+    root = np.sqrt(mu[strains])
+    out = np.zeros_like(compliance)
+    out[pick] = C @ (root[:, None] * np.linalg.inv(C) * root) @ C
+    return out

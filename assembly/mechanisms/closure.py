@@ -19,18 +19,19 @@ from numpy.typing import ArrayLike
 from assembly.arguments import as_number, as_numbers
 from assembly.bodies.nonlinear import ITERATIONS
 from assembly.errors import MechanismError, SingularPositionError
-from assembly.linalg.mirror import ROUND_OFF
+from assembly.linalg.symmetric import ROUND_OFF
 from assembly.magnitudes import EQUAL
 from assembly.mechanisms.closure_equations import STRIDE, ClosureEquations, assembled, check_rank
-from assembly.mechanisms.joint_rows import Evaluated, JointRows
+from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import (
     Jacobian,
     Pose,
     RigidState,
-    between,
+    ahead,
     moving_frames,
     resting_frames,
 )
+from assembly.mechanisms.topology import Topology
 from assembly.types import Array, Index, Mask
 
 
@@ -45,25 +46,15 @@ class _Wall(SingularPositionError):
 class Closure:
     """The loop closure of a mechanism.
 
-    rows: the conditions, drivers included. count: number of moving bodies. components: the rigid
-    DOFs of a body: all six, or (0, 1, 5) in the plane. initial: a pose to assemble from.
-    length: a characteristic length, m. period: of the motion, s, when it has one.
+    initial: a pose to assemble from. period: of the motion, s, when it has one.
     """
 
     def __init__(
-        self,
-        rows: JointRows,
-        count: int,
-        components: tuple[int, ...],
-        initial: Pose,
-        length: float,
-        period: float | None,
-        first_step: float = 1e-3,
+        self, topology: Topology, initial: Pose, period: float | None, first_step: float = 1e-3
     ) -> None:
         """first_step: to the first anchor, s."""
-        self.rows, self.count = rows, count
-        self.length, self.period = length, period
-        self.equations = ClosureEquations(rows, count, components, length)
+        self.rows, self.count, self.period = topology.rows, len(topology.bodies), period
+        self.length, self.equations = topology.length, ClosureEquations(topology)
         self.active = self.equations.active
         start = assembled(self.equations, initial)
         check_rank(self.equations, start)
@@ -124,9 +115,6 @@ class Closure:
             except _Wall as wall:
                 self._walls[sign] = wall
 
-    def evaluate(self, state: RigidState) -> Evaluated:
-        return self.rows.evaluate(state.frames, state.t)
-
     def _regular(self, e: Evaluated, t: ArrayLike) -> Jacobian:
         """The Jacobian, once checked to be regular; SingularPositionError otherwise."""
         J = self.equations.jacobian(e)
@@ -145,7 +133,7 @@ class Closure:
     # Position.
 
     def _poses(self, times: Array) -> Pose:
-        """The poses (P, ...) at times (P,): Newton from between two anchors, else by way."""
+        """The poses (P, ...) at times (P,): Newton from the anchor before, else by way."""
         times = self._in_first_period(times)
         count, bodies = len(times), self.count
         found = Pose(np.empty((count, bodies, 3)), np.empty((count, bodies, 3, 3)))
@@ -177,13 +165,11 @@ class Closure:
         self._extend(float(times[np.argmax(sign * times)]), sign)
         at = np.array([sign * a.t for a in anchors])
         first = np.searchsorted(at, sign * times, side="right") - 1
-        if len(anchors) == 1:
-            return self._by_way(times, first, anchors)
-        inner = np.minimum(first, len(anchors) - 2)
-        near, usable = between(anchors, inner, times)
-        usable &= (inner == first) & (at[first] != sign * times)
-        poses, closed = self._newton_all(times, near, usable)
-        at_anchor = Pose(*(np.stack([getattr(anchors[n].pose, x) for n in first]) for x in "rR"))
+        before = [anchors[n] for n in first]
+        at_anchor = Pose(*(np.stack([getattr(a.pose, x) for a in before]) for x in "rR"))
+        twist, rate = (np.stack([getattr(a, x) for a in before]) for x in ("twist", "rate"))
+        steps = times - sign * at[first]
+        poses, closed = self._newton_all(times, ahead(at_anchor, twist, rate, steps), steps != 0.0)
         closed &= at_anchor.distance(poses, self.length) <= 2.0 * STRIDE
         open_ = np.flatnonzero(~closed)
         if len(open_):
@@ -219,9 +205,6 @@ class Closure:
             closing[at] = size < 1e-7
         return pose, closed
 
-    def _is_near(self, pose: Pose, anchor: RigidState) -> bool:
-        return bool(anchor.pose.distance(pose, self.length) <= 2.0 * STRIDE)
-
     @cached_property
     def _repeats(self) -> bool:
         """Whether one period really leads back to the first position (not to another branch)."""
@@ -255,7 +238,7 @@ class Closure:
             reaches = abs(step) >= abs(t - here.t)
             target = t if reaches else here.t + step
             found = self._newton(target, here.ahead(target - here.t))
-            if found is not None and self._is_near(found, here):
+            if found is not None and here.pose.distance(found, self.length) <= 2.0 * STRIDE:
                 if reaches:
                     return found
                 here = self._rates(target, found)

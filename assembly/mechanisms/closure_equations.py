@@ -7,26 +7,28 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.dofs import PLANAR, SPATIAL
 from assembly.errors import MechanismError, RedundantConstraintError, SingularPositionError
 from assembly.magnitudes import EQUAL, MOST_STEPS
-from assembly.mechanisms.joint_rows import Evaluated, JointRows
+from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import SINGULAR, Jacobian, Pose, resting_frames
+from assembly.mechanisms.topology import Topology
 from assembly.types import Array
 
 STRIDE = 0.2  # rad (or characteristic lengths) that a driver may advance from one pose to the next
 
 
 class ClosureEquations:
-    """rows: the conditions, drivers included. count: number of moving bodies. components: the rigid
-    DOFs of a body: all six, or (0, 1, 5) in the plane. length: a characteristic length, m.
+    """The conditions of a mechanism, drivers included, on the rigid DOFs of its bodies: all six, or
+    those in the plane.
     """
 
-    def __init__(
-        self, rows: JointRows, count: int, components: tuple[int, ...], length: float
-    ) -> None:
+    def __init__(self, topology: Topology) -> None:
+        rows, count, length = topology.rows, len(topology.bodies), topology.length
+        components = np.array(PLANAR if topology.planar else SPATIAL)
         self.rows, self.count = rows, count
-        self.active = (np.arange(count)[:, None] * 6 + np.array(components)).ravel()
-        self.column_scale = np.tile(np.where(np.array(components) < 3, length, 1.0), count)
+        self.active = (np.arange(count)[:, None] * 6 + components).ravel()
+        self.column_scale = np.tile(np.where(components < 3, length, 1.0), count)
         self.row_scale = np.where(rows.distance[:, 0] > 0.0, 1.0 / length, 1.0)
 
     def jacobian(self, e: Evaluated) -> Jacobian:

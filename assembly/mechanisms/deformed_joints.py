@@ -1,9 +1,9 @@
 """Conditions, bushings and loads of a mechanism whose nodes have moved by finite amounts.
 
 The frame of a condition is that of the node or node set that carries the joint's point, not of the
-undeformed body (`carriers`). With this frame in the place of a body's, values, gradients and second
-derivatives are those of `JointRows` and `Deflections`; W takes them to the DOFs. The deflection of
-an elastic drive is the angle x itself, not its sine: sin x is the condition's value.
+undeformed body (`joint_points`). With this frame in the place of a body's, values, gradients and
+second derivatives are those of `JointRows` and `Deflections`; W takes them to the DOFs. The
+deflection of an elastic drive is the angle x itself, not its sine: sin x is the condition's value.
 """
 
 from __future__ import annotations
@@ -15,9 +15,15 @@ import numpy as np
 from assembly.elements.taylor import Taylor, matrix_product, matrix_vector
 from assembly.errors import ConvergenceError
 from assembly.mechanisms.applied_loads import force_stiffness
-from assembly.mechanisms.carriers import Carried, by_nodes, by_set, restricted, still
-from assembly.mechanisms.deflections import Deflected, Deflections
-from assembly.mechanisms.joint_points import JointPoint
+from assembly.mechanisms.compliance import Deflected, Deflections
+from assembly.mechanisms.joint_points import (
+    Carried,
+    JointPoint,
+    by_nodes,
+    by_set,
+    restricted,
+    still,
+)
 from assembly.mechanisms.joint_rows import Evaluated, Frames, JointRows
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology

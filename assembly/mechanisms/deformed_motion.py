@@ -22,8 +22,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.balance import Energies, Momenta, Powers
-from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, K
+from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, Energies, K, Momenta, Powers
 from assembly.bodies.nonlinear import ITERATIONS
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
@@ -263,9 +262,8 @@ class DeformedState:
         joints[K_G] += 0.5 * (curvature + curvature.T)
         if not topology.compliance.is_empty:
             springs = topology.compliance.terms(np.array([m.state.t]), self.rows.G[:2, None])
-            joints[K] += springs.stiffness
-            joints[D] += springs.damping
-            joints[K_D] += springs.transport
+            for part, term in zip((K, D, K_D), springs, strict=True):
+                joints[part] += term
         for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces):
             slots = stack.places(np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers)))
             values[K_G, 0, slots] += 0.5 * (block + block.T).ravel()

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
 from assembly.dofs import DofMap
 from assembly.elements.taylor import Taylor
@@ -21,6 +20,21 @@ from assembly.mechanisms.transformation import Partition, choose_partition
 from assembly.types import Array, Index, Mask
 
 PLANAR_UNITS, ALL_UNITS = (2, 8, 9, 10), tuple(range(12))
+
+
+@dataclass(frozen=True)
+class ReducedParts:
+    """The named matrices at P instants.
+
+    parts: values (P, entries) on the pattern of the independent DOFs. values (8, P, all entries):
+    of all bodies. joints: what joints add over the constrained DOFs, (P, J, J). loads: multiples
+    (P, k) of the unit loads of joints and forces on each body.
+    """
+
+    parts: dict[str, Array]
+    values: Array
+    joints: dict[int, Array]
+    loads: list[Array]
 
 
 class ElasticReduction:
@@ -112,6 +126,46 @@ class ElasticReduction:
         J = len(pattern.touched)
         return 9 * (entries + J * (J + 2 * len(pattern.neighbours)))
 
+    def parts(
+        self, now: Instant, T: Taylor, transport: bool, stressed: bool, deflected: bool = False
+    ) -> ReducedParts:
+        """The matrices of the undeflected mechanism.
+
+        T: over the constrained DOFs. transport: with the terms of its rates. stressed: with K_G.
+        deflected: on the pattern that has room for what deflections change.
+        """
+        topology, lam, state = self.topology, now.multipliers, now.state
+        stacks, pattern = self.pattern(stressed, deflected)
+        reactions = -(lam[:, None] @ topology.on_units(now.wrench))[:, 0]
+        loads = [
+            np.concatenate([reactions[:, own], topology.applied.on_body(now.forces, i)], axis=1)
+            for i, own in enumerate(topology.own)
+        ]
+        each = [
+            stack.parts(state.twist[:, i], now.coefficients[:, i], now.loading[:, i], loads[i])
+            for i, stack in enumerate(stacks)
+        ]
+        values, joints = np.concatenate(each, axis=2), self._joint_terms(now, transport, stressed)
+        return ReducedParts(pattern.reduce(values, T, joints), values, joints, loads)
+
+    def _joint_terms(self, now: Instant, transport: bool, stressed: bool) -> dict[int, Array]:
+        """Terms (P, J, J) of named matrices over the constrained DOFs at P instants.
+
+        transport: with those of rates of gradients. stressed: with those of forces.
+        """
+        topology, out = self.topology, {}
+        if not topology.compliance.is_empty:
+            stiffness, damping, rates = topology.compliance.terms(now.state.t, now.gradient.data)
+            out = {K: stiffness, D: damping} | ({K_D: rates} if transport else {})
+        if stressed:
+            on_loads = topology.applied.stiffness(now.forces, topology.touched)
+            hessian = topology.hessian(now.evaluated, now.deflected)
+            turning = topology.curvature(now.multipliers, now.wrench, hessian)
+            out[K_G] = turning + 0.5 * (on_loads + on_loads.swapaxes(-1, -2))
+            # The part of a follower's stiffness without a potential is circulatory.
+            out[K_D] = out.get(K_D, 0.0) + 0.5 * (on_loads - on_loads.swapaxes(-1, -2))
+        return out
+
     @cached_property
     def dofs(self) -> DofMap | None:
         """Node and component of the independent DOFs; one object for all instants. None where some
@@ -125,82 +179,3 @@ def all_dofs(topology: Topology) -> DofMap:
     """The DOFs and nodes of all bodies, numbered in sequence; body axes."""
     bodies = topology.bodies
     return DofMap.joined([body.dofs for body in bodies.values()], list(bodies))
-
-
-def frame_stiffness(topology: Topology) -> tuple[sp.csr_matrix, ...]:
-    """The bodies' springs to their frames, each over the DOFs of all bodies."""
-    size, out = int(topology.offsets[-1]), []
-    for body, first in zip(topology.bodies.values(), topology.offsets[:-1], strict=True):
-        for A in (A.tocoo() for A in body.frame_stiffness):
-            entries = (A.data, (A.row + first, A.col + first))
-            out.append(sp.csr_matrix(entries, shape=(size, size)))
-    return tuple(out)
-
-
-@dataclass(frozen=True)
-class ReducedParts:
-    """The named matrices at P instants.
-
-    parts: values (P, entries) on the pattern of the independent DOFs. values (8, P, all entries):
-    of all bodies. joints: what joints add over the constrained DOFs, (P, J, J). loads: multiples
-    (P, k) of the unit loads of joints and forces on each body.
-    """
-
-    parts: dict[str, Array]
-    values: Array
-    joints: dict[int, Array]
-    loads: list[Array]
-
-
-def reduced_parts(
-    dynamics: InverseDynamics,
-    elastic: ElasticReduction,
-    now: Instant,
-    T: Taylor,
-    transport: bool,
-    stressed: bool,
-    deflected: bool = False,
-) -> ReducedParts:
-    """The matrices of the undeflected mechanism.
-
-    T: over the constrained DOFs. transport: with the terms of its rates. stressed: with K_G.
-    deflected: on the pattern that has room for what deflections change.
-    """
-    topology, lam = dynamics.topology, now.multipliers
-    stacks, pattern = elastic.pattern(stressed, deflected)
-    reactions = -(lam[:, None] @ topology.on_units(now.wrench))[:, 0]
-    loads = [
-        np.concatenate([reactions[:, own], topology.applied.on_body(now.forces, i)], axis=1)
-        for i, own in enumerate(topology.own)
-    ]
-    values = np.concatenate(
-        [
-            stack.parts(now.state.twist[:, i], now.coefficients[:, i], now.loading[:, i], loads[i])
-            for i, stack in enumerate(stacks)
-        ],
-        axis=2,
-    )
-    joints = joint_terms(dynamics, now, transport, stressed)
-    return ReducedParts(pattern.reduce(values, T, joints), values, joints, loads)
-
-
-def joint_terms(
-    dynamics: InverseDynamics, now: Instant, transport: bool, stressed: bool
-) -> dict[int, Array]:
-    """Terms (P, J, J) of named matrices over the constrained DOFs at P instants.
-
-    transport: with those of rates of gradients. stressed: with those of forces.
-    """
-    topology, out = dynamics.topology, {}
-    if not topology.compliance.is_empty:
-        springs = topology.compliance.terms(now.state.t, now.gradient.data)
-        out = {K: springs.stiffness, D: springs.damping}
-        if transport:
-            out[K_D] = springs.transport
-    if stressed:
-        on_loads = topology.applied.stiffness(now.forces, topology.touched)
-        turning = topology.curvature(now.multipliers, now.wrench, dynamics.hessian(now))
-        out[K_G] = turning + 0.5 * (on_loads + on_loads.swapaxes(-1, -2))
-        # The part of a follower's stiffness without a potential is circulatory.
-        out[K_D] = out.get(K_D, 0.0) + 0.5 * (on_loads - on_loads.swapaxes(-1, -2))
-    return out

@@ -24,7 +24,7 @@ from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.magnitudes import EQUAL
-from assembly.mechanisms.elastic_reduction import ElasticReduction, ReducedParts, reduced_parts
+from assembly.mechanisms.elastic_reduction import ElasticReduction, ReducedParts
 from assembly.mechanisms.joint_assembly import CHANGED, K
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.types import Array
@@ -36,39 +36,11 @@ FREE = (
 )
 
 
-def first_order_parts(
-    dynamics: InverseDynamics,
-    elastic: ElasticReduction,
-    now: Instant,
-    T: Taylor,
-    transport: bool,
-    linear: ReducedParts,
-    Q: Array,
-) -> dict[str, Array]:
-    """The named matrices to first order, from those of linear prestress.
-
-    Asks, or raises ConvergenceError, where the error estimate is large.
-    """
-    deflected = FirstOrderDeflections(dynamics, elastic, now, T.value, linear.parts, Q)
-    try:
-        stress = linear.parts.get("K_G", 0.0)
-        if deflected.now is not now:
-            linear = reduced_parts(dynamics, elastic, deflected.now, T, transport, True, True)
-        parts = dict(linear.parts)
-        found = deflected.changes(linear, parts.get("K_G", 0.0) - stress)
-        for name, change in zip(("M", "D", "K_G"), found, strict=True):
-            if np.any(change):
-                parts[name] = parts.get(name, 0.0) + change
-        return parts
-    finally:
-        deflected.destroy()
-
-
 class FirstOrderDeflections:
     """The first-order deflections of a mechanism at P instants, and what they change.
 
-    T (P, J, m): over the constrained DOFs. linear: the named matrices of linear prestress, values
-    on the pattern; only those of M and K matter. Q (P, n): loads.
+    T (P, J, m): over the constrained DOFs. linear: the matrices of linear prestress. Q (P, n):
+    loads.
     """
 
     def __init__(
@@ -77,33 +49,52 @@ class FirstOrderDeflections:
         elastic: ElasticReduction,
         now: Instant,
         T: Array,
-        linear: dict[str, Array],
+        linear: ReducedParts,
         Q: Array,
     ) -> None:
-        self.dynamics, self.elastic, self.T = dynamics, elastic, T
-        self.topology = dynamics.topology
+        self.elastic, self.T, self.linear, self.topology = elastic, T, linear, elastic.topology
         self.stacks, self.pattern = elastic.pattern(True, True)
-        count, tocsr = len(Q), self.pattern.sparsity.tocsr
+        tocsr = self.pattern.sparsity.tocsr
         try:
-            self._factors = [Factorization(tocsr(values), "spd") for values in linear["K"]]
+            self._factors = [Factorization(tocsr(values), "spd") for values in linear.parts["K"]]
         except SingularSystemError as fault:
             raise MechanismError(FREE) from fault
-        self._mass = [tocsr(linear["M"][p]) for p in range(count)]
+        self._mass = [tocsr(values) for values in linear.parts["M"]]
         q = [factor.solve(load) for factor, load in zip(self._factors, Q, strict=True)]
         self.d = np.array([self.pattern.expand(x, T[p]) for p, x in enumerate(q)])
         # With the forces of bushings beside joints at these deflections.
         x = (now.gradient.value @ self.d[:, self.topology.touched, None])[..., 0]
         compliance = self.topology.compliance
         forces = compliance.elastic(now.state.t, x) * compliance.beside
-        self.now = dynamics.with_steady(now, now.steady + forces) if np.any(forces) else now
+        self.stressed = bool(np.any(forces))
+        self.now = dynamics.with_steady(now, now.steady + forces) if self.stressed else now
         self.gradient_change = self._gradient_change()
         self.slope = self._slope()
+
+    def parts(self, T: Taylor, transport: bool) -> dict[str, Array]:
+        """The named matrices to first order. Gives the memory of the factors back.
+
+        Asks, or raises ConvergenceError, where the error estimate is large.
+        """
+        linear = self.linear
+        try:
+            if self.stressed:
+                linear = self.elastic.parts(self.now, T, transport, True, True)
+            parts = dict(linear.parts)
+            stress = parts.get("K_G", 0.0) - self.linear.parts.get("K_G", 0.0)
+            for name, change in zip(("M", "D", "K_G"), self._changes(linear, stress), strict=True):
+                if np.any(change):
+                    parts[name] = parts.get(name, 0.0) + change
+            return parts
+        finally:
+            for factor in self._factors:
+                factor.destroy()
 
     def _gradient_change(self) -> Array:
         """G₁ (P, rows, J); rotations of node sets are not linear in their DOFs."""
         topology, moved = self.topology, self.d[:, self.topology.touched]
         on_points = (moved @ topology.seen.T)[..., topology.unit_of]
-        hessian = self.dynamics.hessian(self.now)
+        hessian = topology.hessian(self.now.evaluated, self.now.deflected)
         out = topology.spread((hessian @ on_points[..., None])[..., 0])
         units = topology.on_units(self.now.wrench)
         for number, (slots, second) in topology.fitted.items():
@@ -121,7 +112,7 @@ class FirstOrderDeflections:
             out[:, slaves] = -np.linalg.solve(G, self.gradient_change[:, held] @ self.T)
         return out
 
-    def changes(self, linear: ReducedParts, stress: Array | float) -> Array:
+    def _changes(self, linear: ReducedParts, stress: Array | float) -> Array:
         """Changes of M, D and the stiffness beyond K_G, values (3, P, entries).
 
         stress: what bushings beside joints add to K_G by their deflections, (P, entries).
@@ -161,8 +152,8 @@ class FirstOrderDeflections:
         """M, D and K (3, P, J, J) of elastic drives and bushings with the gradient G ± G₁."""
         gradient = self.now.gradient.data[:2].copy()
         gradient[0] += sign * self.gradient_change
-        terms = self.topology.compliance.terms(self.now.state.t, gradient)
-        return np.stack([0.0 * terms.damping, terms.damping, terms.stiffness])
+        stiffness, damping, _ = self.topology.compliance.terms(self.now.state.t, gradient)
+        return np.stack([0.0 * damping, damping, stiffness])
 
     def _judge(
         self, changes: Array, squares: Array, stress: Array, loads: Array, rounds: int = 4
@@ -191,8 +182,3 @@ class FirstOrderDeflections:
             change = modes.T @ (image + tocsr(stressed) @ modes)
             error = max(error, left_out(missing, change, modes.T @ (tocsr(load) @ modes)))
         judge(error)
-
-    def destroy(self) -> None:
-        """Gives the memory of the factors back."""
-        for factor in self._factors:
-            factor.destroy()

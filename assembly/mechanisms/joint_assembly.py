@@ -113,10 +113,8 @@ class BodyStack:
         terms = body_terms(body, joint_loads, stressed, units)
         if deflected:
             terms += change_terms(body, joint_loads, units)
-        self._fill(body.size, terms)
-
-    def _fill(self, size: int, terms: list[Term]) -> None:
-        """Values (terms, entries) on the union pattern, and what multiplies each."""
+        size = body.size
+        # Values (terms, entries) on the union pattern, and what multiplies each.
         matrices = [sp.csr_matrix(term.matrix.tocsr()) for term in terms]
         found = [(t, A, _keys(A, size)) for t, A in zip(terms, matrices, strict=True) if A.nnz]
         # A carriage without mass has no matrix at all.

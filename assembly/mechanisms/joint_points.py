@@ -1,24 +1,207 @@
 """Attachment of joints to bodies: a node, a point of a rigid body, or a set of nodes.
 
 A set of nodes moves with its mean displacement and its best-fit rotation (a distributed coupling,
-which stiffens nothing); `carriers` has both, and their second derivatives.
+which stiffens nothing).
+
+With the displacement u and the rotation vector φ of a node in body axes, the frame of a point has
+its origin at r + R(X + u) and the rotation R E, E = exp(φ̃). A set of nodes carries a frame at its
+mean position, whose rotation E is that of the polar decomposition of F = Σ x Aᵀ (x positions and A
+arms from the mean; the least squares fit). A small motion of the frame in its own axes, translation
+and rotation vector, follows from the DOFs by W:
+
+    node   W = diag(Eᵀ, T(φ)),
+    set    W = (1/k Eᵀ …; P Ã_n Eᵀ …),  P = (tr S I − S)⁻¹,  S = EᵀF,
+
+and to second order by ½ δᵀ(∂W_θ/∂d δ) in the rotation. All have their first two time derivatives.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
-from assembly.errors import MechanismError
-from assembly.magnitudes import WRITTEN
-from assembly.mechanisms.carriers import at_rest, restricted
+from assembly.elements.large_rotation import rotation, spin_matrix, spin_rate_transposed
+from assembly.elements.taylor import Taylor, matrix_product
+from assembly.errors import ConvergenceError, MechanismError
+from assembly.kinematics import skew
+from assembly.magnitudes import EQUAL, WRITTEN
 from assembly.mechanisms.joints import GROUND, Joint, Point
 from assembly.types import Array, Index
+
+TURN = np.pi  # rad: the largest rotation vector of a node
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A frame carried by nodes of a body, in the axes of the body.
+
+    offset: jet (3, 3) of the displacement of its origin; rotation: jet (3, 3, 3) of E; W: jet
+    (3, 6, D) over the D DOFs of its nodes. bend: ∂²(rotation vector)/∂x² of the three components,
+    (3, r, r), by the coordinates x of directions (D, r) of the DOFs.
+    """
+
+    offset: Taylor
+    rotation: Taylor
+    W: Taylor
+    bend: Callable[[Array], Array]
+
+    def curvature(self, wrench: Array) -> Array:
+        """What second-order rotations add to the second derivative of a work, (D, D).
+
+        wrench (6,): its derivative by the motion of the frame.
+        """
+        return np.asarray(np.tensordot(wrench[3:], self.bend(np.eye(self.W.data.shape[2])), 1))
+
+
+def at_rest(nodes: Array, planar: bool) -> Carried:
+    """The frame of a node or a set (k, 3) that has not moved; of nodes on one line without a
+    rotation."""
+    if len(nodes) == 1:
+        return by_nodes(np.zeros((3, 1, 6)))[0]
+    arms = nodes - nodes.mean(axis=0)
+    sizes = np.linalg.svd(arms[:, : 2 if planar else 3], compute_uv=False) ** 2
+    turns = bool(sizes[0] > 0.0 and (planar or sizes[1] > EQUAL * sizes.sum()))
+    return by_set(np.zeros((3, *arms.shape)), arms, planar, turns)
+
+
+def still() -> Carried:
+    """A frame of the ground."""
+    zero = np.zeros(3)
+    return Carried(
+        Taylor.constant(zero),
+        Taylor.constant(np.eye(3)),
+        Taylor(np.zeros((3, 6, 0))),
+        _straight,
+    )
+
+
+def by_nodes(path: Array) -> list[Carried]:
+    """Frames at P nodes; path (3, P, 6): the jets of their displacements and rotation vectors."""
+    if np.linalg.norm(path[0, :, 3:], axis=-1).max(initial=0.0) > TURN:
+        raise ConvergenceError("a node at a joint has rotated by more than π")
+    P = path.shape[1]
+    phi: Any = Taylor(path[:, :, 3:])
+    E, spins = rotation(phi).data, spin_matrix(phi).data
+    W = np.zeros((3, P, 6, 6))
+    W[..., :3, :3] = E.swapaxes(-1, -2)
+    W[..., 3:, 3:] = spins
+    return [
+        Carried(
+            Taylor(path[:, k, :3]), Taylor(E[:, k]), Taylor(W[:, k]), partial(_bent, path[0, k, 3:])
+        )
+        for k in range(P)
+    ]
+
+
+def _bent(phi: Array, X: Array) -> Array:
+    """∂²(rotation vector)/∂x², (3, r, r), of a node with the rotation vector φ; X (6, r)."""
+    units = np.eye(3)
+    at = np.broadcast_to(phi, (3, 3, 3))
+    B = spin_rate_transposed(at, units[None] + 0.0 * at, units[:, None] + 0.0 * at)
+    return np.asarray(X[3:].T @ (0.5 * (B + B.swapaxes(-1, -2))) @ X[3:])
+
+
+def restricted(carried: Carried, chosen: Index) -> Carried:
+    """The same frame over some of its DOFs: the others are absent."""
+    W = carried.W.data[:, :, chosen]
+
+    def bend(X: Array) -> Array:
+        whole = np.zeros((carried.W.data.shape[2], X.shape[1]))
+        whole[chosen] = X
+        return carried.bend(whole)
+
+    return Carried(carried.offset, carried.rotation, Taylor(W), bend)
+
+
+def _straight(X: Array) -> Array:
+    return np.zeros((3, X.shape[1], X.shape[1]))
+
+
+def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
+    """A frame at a set of k nodes; path (3, k, 3): the jet of their displacements, arms (k, 3).
+
+    turns: whether its rotation matters; one that nodes do not show stays zero.
+    """
+    k = len(arms)
+    mean = Taylor(path.mean(axis=1))
+    spread = np.tile(np.eye(3) / k, (1, k))
+    if not turns:
+        W = np.zeros((3, 6, 3 * k))
+        W[0, :3] = spread
+        return Carried(mean, Taylor.constant(np.eye(3)), Taylor(W), _straight)
+    x = path - mean.data[:, None]
+    x[0] += arms
+    F = Taylor(np.einsum("jni,na->jia", x, arms))
+    if planar:  # an arm along z determines the rotations that the nodes cannot have
+        F.data[0, 2, 2] = np.sum(arms**2)
+    E = _polar(F) if np.any(path) else Taylor.constant(np.eye(3))
+    S = matrix_product(E.transposed, F)
+    P = _inverse(_traced(S))
+    wide = skew(arms)
+    arm_rows = Taylor(np.einsum("nab,jcb->janc", wide, E.data).reshape(3, 3, 3 * k))
+    W = np.zeros((3, 6, 3 * k))
+    W[:, :3] = matrix_product(E.transposed, Taylor.constant(spread)).data
+    W[:, 3:] = matrix_product(P, arm_rows).data
+    bend = partial(_bend, W[0, 3:], P.value, E.value, S.value, arms)
+    return Carried(mean, E, Taylor(W), bend)
+
+
+def _bend(W: Array, P: Array, E: Array, S: Array, arms: Array, X: Array) -> Array:
+    """XᵀW′X, symmetric, (3, r, r), of the derivative W′ of W = P Ã Eᵀ by the DOFs; X (D, r)."""
+    moved = E.T @ X.reshape(len(arms), 3, -1).transpose(2, 1, 0)  # Eᵀ of displacements, (r, 3, k)
+    turn = W @ X
+    spins = skew(turn.T)  # of the coordinates
+    # dS = −Ω̃S + Eᵀ dx Aᵀ, dD = tr(dS) I − dS, d(ÃEᵀ) = −Ã Ω̃Eᵀ.
+    dS = moved @ arms - spins @ S
+    dD = np.trace(dS, axis1=1, axis2=2)[:, None, None] * np.eye(3) - dS
+    lever = np.tensordot(skew(arms), moved, axes=(0, 2))  # (3, 3, r, 3)
+    first = -np.tensordot(spins, lever, axes=((1, 2), (1, 3)))  # (r, 3, r)
+    dW = P @ (first - dD @ turn)
+    out = dW.transpose(1, 0, 2)
+    return np.asarray(0.5 * (out + out.transpose(0, 2, 1)))
+
+
+def _traced(S: Taylor) -> Taylor:
+    """tr(S) I − S."""
+    trace = np.trace(S.data, axis1=-2, axis2=-1)[..., None, None]
+    return Taylor(trace * np.eye(3) - S.data)
+
+
+def _inverse(D: Taylor) -> Taylor:
+    """The jet of D⁻¹ (3, 3)."""
+    P = np.linalg.inv(D.value)
+    rate = -P @ D.rate @ P
+    return Taylor(np.stack([P, rate, -P @ D.second @ P - 2.0 * rate @ D.rate @ P]))
+
+
+def _polar(F: Taylor) -> Taylor:
+    """The rotation E of F = E S, S symmetric, with its rates by (tr S I − S) Ω = axial(EᵀḞ − …)."""
+    left, _, right = np.linalg.svd(F.value)
+    E = left @ np.diag([1.0, 1.0, np.linalg.det(left @ right)]) @ right
+    value: Array = F.value
+    rate: Array = F.rate
+    S, dF = E.T @ value, E.T @ rate
+    P = _inverse(_traced(Taylor.constant(S))).value
+    spin = P @ _axial(dF)
+    wide = skew(spin)
+    # The rate of (tr S I − S) Ω = axial(EᵀḞ), with Ṡ = EᵀḞ − Ω̃S.
+    dS = dF - wide @ S
+    dD = np.trace(dS) * np.eye(3) - dS
+    second = _axial(E.T @ F.second - wide @ dF) - dD @ spin
+    acceleration = skew(P @ second)
+    return Taylor(np.stack([E, E @ wide, E @ (wide @ wide + acceleration)]))
+
+
+def _axial(M: Array) -> Array:
+    """The axial vector of M − Mᵀ."""
+    return np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
 
 
 @dataclass(frozen=True)

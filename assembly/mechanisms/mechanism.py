@@ -20,27 +20,27 @@ from assembly.bodies.made_from import in_words
 from assembly.elements.taylor import Taylor
 from assembly.errors import InputError, MechanismError
 from assembly.kinematics import as_vector
-from assembly.linalg.mirror import SMALL
-from assembly.linalg.symmetric import ENTRIES
+from assembly.linalg.factorization import Factorization
+from assembly.linalg.symmetric import SMALL
+from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.applied_loads import Load
-from assembly.mechanisms.bushings import Bushing
+from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.drivers import Driver
-from assembly.mechanisms.elastic_reduction import ElasticReduction, frame_stiffness, reduced_parts
-from assembly.mechanisms.first_order import FREE, first_order_parts
+from assembly.mechanisms.elastic_mechanism import ElasticMechanism
+from assembly.mechanisms.elastic_reduction import ElasticReduction
+from assembly.mechanisms.first_order import FREE, FirstOrderDeflections
 from assembly.mechanisms.joint_assembly import K
-from assembly.mechanisms.joints import Joint
-from assembly.mechanisms.reactions import deflections_by_name
+from assembly.mechanisms.joints import Bushing, Joint
+from assembly.mechanisms.reactions import InverseDynamics, deflections_by_name
 from assembly.mechanisms.topology import Topology
-from assembly.mechanisms.trimmed_mechanism import TrimmedMechanism
-from assembly.system.frozen import FrozenSystem
-from assembly.system.frozen_series import FrozenSeries
+from assembly.system.frozen import FrozenSeries, FrozenSystem
 from assembly.system.supports import unresisted
 from assembly.types import Array
 
 LARGE_BODY = SMALL  # degrees of freedom of a body from which a reduced basis of it pays
 
 
-class Mechanism(TrimmedMechanism):
+class Mechanism(ElasticMechanism):
     """Elastic and rigid bodies, joints and drivers.
 
     Parameters
@@ -137,15 +137,14 @@ class Mechanism(TrimmedMechanism):
             tuple(as_list(loads, Load, "loads", "assembly.Load(…)", MechanismError)),
             tuple(as_list(bushings, Bushing, "bushings", "assembly.bushing(…)", MechanismError)),
         )
-        self.name, preferred = name, dict(coordinates or {})
-        topology.check_coordinates(preferred)
-        super().__init__(
-            topology,
-            topology.initial_pose(dict(initial or {})),
-            as_vector(gravity, "gravity"),
-            topology.period if period is None else _positive(period),
-            preferred,
-        )
+        self.name, self._preferred, self._reductions = name, dict(coordinates or {}), {}
+        topology.check_coordinates(self._preferred)
+        self.topology, self.bodies = topology, topology.bodies
+        self.gravity = as_vector(gravity, "gravity")
+        start = topology.initial_pose(dict(initial or {}))
+        period = topology.period if period is None else _positive(period)
+        self.closure = Closure(topology, start, period)
+        self.dynamics = InverseDynamics(topology, self.closure, self.gravity)
 
     @property
     def matrix_period(self) -> float | None:
@@ -259,9 +258,7 @@ class Mechanism(TrimmedMechanism):
         pattern = elastic.pattern(stressed, deflected)[1]
         T = elastic.transform(now)
         T = T if transport else Taylor.constant(T.value)
-        found = reduced_parts(
-            self.dynamics, elastic, now, T, transport, stressed, deflected=deflected
-        )
+        found = elastic.parts(now, T, transport, stressed, deflected)
         resists = [self._frame_stiffness] * len(times)
         if K in found.joints:
             springs = [self.topology.over_all(S) for S in found.joints[K]]
@@ -271,7 +268,9 @@ class Mechanism(TrimmedMechanism):
             pairs = zip(motions, resists, strict=True)
             return tuple(unresisted(fields, *springs)[elastic.masters] for fields, springs in pairs)
 
-        rigid = without_stiffness(self.dynamics.mobility(now, elastic.held))
+        # Drivers that neither hold nor vibrate.
+        free = ~elastic.held & ~self.closure.rows.gives
+        rigid = without_stiffness(self.dynamics.released(now, free))
         parts, Q = (
             found.parts,
             pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
@@ -281,10 +280,8 @@ class Mechanism(TrimmedMechanism):
             released = without_stiffness(self.dynamics.released(now, ~elastic.held))
             if any(fields.shape[1] for fields in released):
                 raise MechanismError(FREE)
-            parts, Q = (
-                first_order_parts(self.dynamics, elastic, now, T, transport, found, Q),
-                0.0 * Q,
-            )
+            shape = FirstOrderDeflections(self.dynamics, elastic, now, T.value, found, Q)
+            parts, Q = shape.parts(T, transport), 0.0 * Q
         return FrozenSeries(
             times,
             pattern.sparsity,
@@ -324,9 +321,25 @@ class Mechanism(TrimmedMechanism):
         moved = np.asarray(now.gradient.value @ full[self.topology.touched])
         return deflections_by_name(self.topology, moved, now.deflected)
 
+    def _static(self, t: float, driven: bool | None, what: str) -> Array:
+        system = self.freeze(t, driven=driven)
+        if system.rigid.shape[1]:
+            raise MechanismError(
+                f"{what}: the mechanism is free to move, so that no equilibrium is determined; "
+                "hold its drivers, or give them a stiffness"
+            )
+        with Factorization(system.stiffness, "general") as factor:
+            return np.asarray(factor.solve(system.Q))
+
     @property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:
-        return frame_stiffness(self.topology)
+        """The bodies' springs to their frames, each over the DOFs of all bodies."""
+        size, out = int(self.topology.offsets[-1]), []
+        for body, first in zip(self.bodies.values(), self.topology.offsets[:-1], strict=True):
+            for A in (A.tocoo() for A in body.frame_stiffness):
+                entries = (A.data, (A.row + first, A.col + first))
+                out.append(sp.csr_matrix(entries, shape=(size, size)))
+        return tuple(out)
 
     @property
     def made_from(self) -> str:

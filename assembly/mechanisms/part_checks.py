@@ -7,9 +7,8 @@ import numpy as np
 from assembly.arguments import check_kind
 from assembly.bodies.body import Body
 from assembly.errors import MechanismError
-from assembly.mechanisms.bushings import Bushing
 from assembly.mechanisms.drivers import Driver
-from assembly.mechanisms.joints import GROUND, Joint
+from assembly.mechanisms.joints import GROUND, Bushing, Joint
 
 
 def check_bodies(bodies: dict[str, Body]) -> bool:

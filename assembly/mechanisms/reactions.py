@@ -9,7 +9,7 @@ import numpy as np
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.closure import Closure
-from assembly.mechanisms.deflections import Deflected
+from assembly.mechanisms.compliance import Deflected
 from assembly.mechanisms.joint_rows import Evaluated
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
@@ -134,7 +134,7 @@ class InverseDynamics:
 
     def at(self, state: RigidState) -> Instant:
         """Conditions, loads and multipliers of a rigid state, of one time or of several."""
-        e = self.closure.evaluate(state)
+        e = self.closure.rows.evaluate(state.frames, state.t)
         gradient = self.closure.rows.node_gradient(e).data
         deflections, compliance = self.topology.compliance.deflections, self.topology.compliance
         deflected = None
@@ -208,19 +208,6 @@ class InverseDynamics:
         acting[..., : len(held)] = np.where(held, 0.0, acting[..., : len(held)])
         load[..., self.topology.touched] -= (acting[..., None, :] @ now.gradient.value)[..., 0, :]
         return load
-
-    def hessian(self, now: Instant) -> Array:
-        """Second derivatives of all rows by the motions of their points, (..., rows, 12, 12)."""
-        parts = [self.closure.rows.node_hessian(now.evaluated)]
-        if now.deflected is not None:
-            assert self.topology.compliance.deflections is not None
-            parts.append(self.topology.compliance.deflections.hessian(now.deflected))
-        return np.concatenate(parts, axis=-3)
-
-    def mobility(self, now: Instant, held: Mask) -> Array:
-        """Velocity fields (..., all DOFs, free drivers) per unit rate of each driver that neither
-        holds nor vibrates."""
-        return self.released(now, ~held & ~self.closure.rows.gives)
 
     def released(self, now: Instant, rows: Mask) -> Array:
         """Velocity fields (..., all DOFs, r) per unit rate of each chosen condition (m,)."""

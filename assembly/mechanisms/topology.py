@@ -4,7 +4,7 @@ touch."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,20 +18,24 @@ from assembly.bodies.in_motion import MovingBodies
 from assembly.dofs import COMPONENTS
 from assembly.errors import MechanismError
 from assembly.mechanisms.applied_loads import AppliedLoads, Load
-from assembly.mechanisms.bushings import Bushing, determining
-from assembly.mechanisms.compliance import Compliance
-from assembly.mechanisms.conditions import conditions, driving_condition, mean_conditions
-from assembly.mechanisms.deflections import Deflections
+from assembly.mechanisms.compliance import Compliance, Deflected, Deflections
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joint_points import JointPoint, joint_points
-from assembly.mechanisms.joint_rows import JointRows
-from assembly.mechanisms.joints import GROUND, Joint
+from assembly.mechanisms.joint_rows import (
+    Evaluated,
+    JointRows,
+    conditions,
+    driving_condition,
+    mean_conditions,
+)
+from assembly.mechanisms.joints import GROUND, Bushing, Joint, determining
 from assembly.mechanisms.part_checks import check_bodies, check_names
 from assembly.mechanisms.rigid_state import Pose
 from assembly.motion.laws import Uniform
 from assembly.types import Array, Index, Mask
 
 
+@dataclass(eq=False)
 class Topology:
     """Bodies, joints, drivers, bushings, and the numbers that connect them.
 
@@ -48,31 +52,28 @@ class Topology:
     zeros for "none". length: the farthest joint point from its frame's origin, m, or 1.
     """
 
-    def __init__(
-        self,
-        bodies: dict[str, Body],
-        joints: tuple[Joint, ...],
-        drivers: tuple[Driver, ...],
-        planar: bool,
-        rows: JointRows,
-        points: tuple[JointPoint, ...],
-        row_points: Index,
-        applied: AppliedLoads,
-        compliance: Compliance,
-    ) -> None:
-        self.bodies, self.joints, self.drivers, self.planar = bodies, joints, drivers, planar
-        self.rows, self.points, self.row_points = rows, points, row_points
-        self.applied, self.compliance, self.bushings = applied, compliance, compliance.bushings
-        self.tie_names = [*(joint.name for joint in joints), *(b.name for b in self.bushings)]
-        self.offsets: Index = np.cumsum([0, *(body.size for body in bodies.values())])
-        far = max(float(np.abs(lever).max()) for lever in rows.rigid_levers)
+    bodies: dict[str, Body]
+    joints: tuple[Joint, ...]
+    drivers: tuple[Driver, ...]
+    planar: bool
+    rows: JointRows
+    points: tuple[JointPoint, ...]
+    row_points: Index
+    applied: AppliedLoads
+    compliance: Compliance
+
+    def __post_init__(self) -> None:
+        points, row_points, self.bushings = self.points, self.row_points, self.compliance.bushings
+        self.tie_names = [*(joint.name for joint in self.joints), *(b.name for b in self.bushings)]
+        self.offsets: Index = np.cumsum([0, *(body.size for body in self.bodies.values())])
+        far = max(float(np.abs(lever).max()) for lever in self.rows.rigid_levers)
         self.length = far if far > 0.0 else 1.0
         self._read = self._find_read()
         row, entry = np.nonzero(self._read)
         pairs = np.stack([row_points[row, entry // 6], entry % 6], axis=1)
         self.units: Index = np.unique(pairs, axis=0)
         body_of = np.array([points[p].body for p in self.units[:, 0]], dtype=np.intp)
-        self.own = [np.flatnonzero(body_of == i) for i in range(len(bodies))]
+        self.own = [np.flatnonzero(body_of == i) for i in range(len(self.bodies))]
         place = np.full((len(points), 6), len(self.units), dtype=np.intp)
         place[tuple(self.units.T)] = np.arange(len(self.units))
         of_entries = place[row_points].reshape(-1, 12)
@@ -80,24 +81,15 @@ class Topology:
         self._pair_sum = self._find_pair_sum()
         self.motions = self._find_motions()
         self._check_motions()
-        self.touched: Index = np.union1d(self.motions.indices, applied.touched).astype(np.intp)
+        constrained = np.union1d(self.motions.indices, self.applied.touched)
+        self.touched: Index = constrained.astype(np.intp)
         dense = self.motions[:, self.touched].toarray()
         self.seen: Array = np.concatenate([dense, np.zeros((1, len(self.touched)))])
 
     def with_bodies(self, bodies: dict[str, Body]) -> Topology:
         """The same with other bodies in place of some, on the same points."""
         applied = replace(self.applied, bodies=tuple(bodies.values()))
-        return Topology(
-            bodies,
-            self.joints,
-            self.drivers,
-            self.planar,
-            self.rows,
-            self.points,
-            self.row_points,
-            applied,
-            self.compliance,
-        )
+        return replace(self, bodies=bodies, applied=applied)
 
     @classmethod
     def of(
@@ -213,6 +205,14 @@ class Topology:
     def spread(self, gradient: Array) -> Array:
         """Gradients (..., rows, 12) over the constrained DOFs, (..., rows, J)."""
         return np.asarray(self.on_units(gradient) @ self.seen[:-1])
+
+    def hessian(self, evaluated: Evaluated, deflected: Deflected | None) -> Array:
+        """Second derivatives of all rows by the motions of their points, (..., rows, 12, 12)."""
+        parts = [self.rows.node_hessian(evaluated)]
+        if deflected is not None:
+            assert self.compliance.deflections is not None
+            parts.append(self.compliance.deflections.hessian(deflected))
+        return np.concatenate(parts, axis=-3)
 
     def curvature(
         self,

@@ -94,7 +94,8 @@ def _greedy(J: Array, weight: Array) -> Index:
         sizes = np.linalg.norm(J, axis=1)
         score = sizes.min(axis=0) * weight
         score[chosen] = -1.0
-        column = int(score.argmax())
+        # The first of the best: round-off does not decide between those alike.
+        column = int(np.argmax(score >= (1.0 - EQUAL) * score.max()))
         chosen.append(column)
         direction = J[:, :, column] / np.maximum(sizes[:, column, None], np.finfo(float).tiny)
         J = J - direction[:, :, None] * np.einsum("km,kmc->kc", direction, J)[:, None, :]
@@ -114,7 +115,8 @@ def _exchanged(J: Array, slaves: Index) -> Index:
             return slaves
         ratio = np.abs(np.linalg.solve(J[:, :, slaves], J[:, :, masters]))
         grown = (sizes[:, None, None] * ratio).min(axis=0)
-        i, j = np.unravel_index(int(grown.argmax()), grown.shape)
+        best = int(np.argmax(grown >= (1.0 - EQUAL) * grown.max()))
+        i, j = np.unravel_index(best, grown.shape)
         if grown[i, j] <= 1.01 * sizes.min():
             return slaves
         slaves[i] = masters[j]

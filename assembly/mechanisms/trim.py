@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
+from assembly.elements.family import Passage
 from assembly.errors import ConvergenceError, MechanismError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.magnitudes import ROUND_OFF
@@ -118,7 +119,7 @@ class Trim:
     Parameters
     ----------
     state : DeformedState
-        The equilibrium.
+        The equilibrium, from which a neighbouring trim can start.
     iterations : int
         Steps of Newton's method.
 
@@ -134,21 +135,16 @@ class Trim:
     """
 
     def __init__(self, state: DeformedState, iterations: int) -> None:
-        self._state, self.iterations = state, iterations
+        self.state, self.iterations = state, iterations
         motion, topology = state.motion, state.motion.topology
         self.t, self.q = float(motion.state.t), state.q
         parts = np.split(state.path[0], topology.offsets[1:-1])
         self.displacements: dict[str, Array] = dict(zip(topology.bodies, parts, strict=True))
 
-    @property
-    def state(self) -> DeformedState:
-        """Displacements and their rates, for a neighbouring trim."""
-        return self._state
-
     @cached_property
     def system(self) -> FrozenSystem:
         """The frozen system about the equilibrium; Q is zero."""
-        system = self._state.system()
+        system = self.state.system()
         system.Q = np.zeros(system.n)
         return system
 
@@ -160,7 +156,7 @@ class Trim:
         dict of str to (ndarray, ndarray)
             By body: positions (N, 3) of the rigid motion and displacements (N, 3), m.
         """
-        motion = self._state.motion
+        motion = self.state.motion
         pose, out = motion.state.pose, {}
         for i, (name, body) in enumerate(motion.topology.bodies.items()):
             moved = body.dofs.displacement(self.displacements[name])
@@ -174,14 +170,14 @@ class Trim:
 
         The driver's share is included.
         """
-        state, motion = self._state, self._state.motion
+        state, motion = self.state, self.state.motion
         rotations = motion.joints.frames(motion.state, state.rows.carried).rotation.value
         return joint_reactions(motion.topology, state.multipliers, state.rows.wrench, rotations)
 
     @property
     def deflections(self) -> dict[str, Array]:
         """Deflections of elastic drives (1,), rad or m, and of bushings (6,), in the plane (3,)."""
-        state, topology = self._state, self._state.motion.topology
+        state, topology = self.state, self.state.motion.topology
         x = state.rows.x[0].copy()
         mean = state.rows.deflected
         if mean is not None:
@@ -205,9 +201,9 @@ class Trim:
         MechanismError
             For an unknown body, or one without beam elements.
         """
-        at = self._state.bodies.loading[self._state.motion.topology.number(body)]
-        u, families = self.displacements[body], self._state.motion.topology.bodies[body].families
-        tables = [f.section_resultants(u, at) for f in families]
+        at = self.state.bodies.loading[self.state.motion.topology.number(body)]
+        u, families = self.displacements[body], self.state.motion.topology.bodies[body].families
+        tables = [f.section_resultants(Passage.at_rest(u, at)) for f in families]
         tables = [table for table in tables if len(table)]
         if not tables:
             raise MechanismError(f"resultants: body {body!r} has no beam elements")

@@ -20,7 +20,7 @@ from assembly.elements.cells import CellBlock
 from assembly.elements.reference import CELLS
 from assembly.errors import MeshError
 from assembly.magnitudes import POSITION
-from assembly.mesh import abaqus_deck, nastran_deck
+from assembly.mesh import decks
 from assembly.mesh.text_files import regular_file, shown
 from assembly.types import AnyArray, Array, Index, Mask
 
@@ -134,10 +134,10 @@ def _read_file(path: Path) -> meshio.Mesh:
     try:
         with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
             if path.suffix.lower() == ".inp":
-                return abaqus_deck.read_deck(path)
+                return decks.read_deck(path)
             if path.suffix.lower() in (".bdf", ".nas", ".fem"):
-                raw = meshio.read(io.StringIO(nastran_deck.translated(path)), file_format="nastran")
-                raw.point_sets.update(nastran_deck.grid_sets(path))
+                raw = meshio.read(io.StringIO(decks.translated(path)), file_format="nastran")
+                raw.point_sets.update(decks.grid_sets(path))
                 return raw
             return meshio.read(path)
     except (Exception, SystemExit) as fault:

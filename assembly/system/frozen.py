@@ -1,4 +1,5 @@
-"""The frozen system: the named matrices of one instant (docs/theory.md).
+"""The frozen system: the named matrices of one instant, or of several on one sparsity pattern
+(docs/theory.md).
 
     M δ̈ + (C + D) δ̇ + [K + K(ε) + K(ω²) + K_G + K_D + K_T] δ = Q
 
@@ -7,7 +8,8 @@ K_T collects the transport terms Tᵀ[(C + D)Ṫ + M T̈] of mechanisms; it is z
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +20,9 @@ from numpy.typing import ArrayLike
 from assembly.arguments import as_numbers, shown
 from assembly.dofs import DofMap
 from assembly.errors import InputError
-from assembly.linalg.combination import Combination, within_range
+from assembly.linalg.combination import Combination, Pattern, Patterned, within_range
 from assembly.system.null_chain import NullChain, build_null_chain, null_fields
+from assembly.types import Array
 
 PARTS = ("M", "C", "D", "K", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
 DAMPING_PARTS = ("C", "D")
@@ -35,17 +38,6 @@ def check_is_frozen(system: object) -> None:
     hint = "; freeze the model first: model.freeze(…)" if model else ""
     kind = type(system).__name__ if model else shown(system)
     raise InputError(f"system: expected a FrozenSystem, got {kind}{hint}")
-
-
-def _checked(name: str, matrix: Any) -> Any:
-    """The matrix; InputError where a dense or sparse one has entries that are no real numbers."""
-    if matrix is None or isinstance(matrix, Combination):
-        return matrix
-    if getattr(getattr(matrix, "dtype", None), "kind", "f") == "c":
-        raise InputError(f"{name}: has complex entries; a frozen system is real, damping goes to D")
-    if sp.issparse(matrix) or hasattr(matrix, "tocsr"):
-        return matrix
-    return as_numbers(matrix, name)
 
 
 def _named(name: str, meaning: str) -> cached_property[sp.csr_matrix]:
@@ -122,19 +114,15 @@ class FrozenSystem:
         frame: str = "body",
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        if isinstance(M, Combination):
-            n = M.shape[0]
-        else:
-            M = _checked("M", M)
-            if M is None:
-                raise InputError("M: a frozen system needs a mass matrix (n, n), got None")
-            shape = M.shape if sp.issparse(M) else np.atleast_2d(M).shape
-            n = int(shape[0])
+        if M is None:
+            raise InputError("M: a frozen system needs a mass matrix (n, n), got None")
+        mass = Combination.wrap(M, None, "M")
+        n = mass.shape[0]
         if n == 0:
             raise InputError("M: the system has no DOFs left (is every node clamped?)")
-        given = (M, C, D, K, K_epsilon, K_omega2, K_G, K_D, K_transport)
+        given = (mass, C, D, K, K_epsilon, K_omega2, K_G, K_D, K_transport)
         self.parts: dict[str, Combination] = {
-            name: Combination.wrap(_checked(name, matrix), n, name)
+            name: Combination.wrap(matrix, n, name)
             for name, matrix in zip(PARTS, given, strict=True)
         }
         self.n = n
@@ -288,3 +276,156 @@ def _short(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return "(" + ", ".join(f"{v:.6g}" for v in value.ravel()) + ")"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class FrozenSeries:
+    """The frozen systems of a model at P instants; `series[i]` is that of one.
+
+    Parameters
+    ----------
+    times : ndarray, shape (P,)
+        s.
+    pattern : Pattern
+        Sparsity (n, n) that all matrices share.
+    values : mapping of str to ndarray, shape (P, entries)
+        Values of the named parts (M, C, D, K, ...) on the pattern. A part that is missing is zero.
+    Q : ndarray, shape (P, n)
+        Loads, N and N·m.
+    rigid : sequence of ndarray, shape (n, m)
+        Velocity fields of the free mobilities of each instant.
+    dofs : DofMap, optional
+        Node and component of each degree of freedom.
+    frame : str
+        Name of the frame whose axes the degrees of freedom are in.
+    """
+
+    times: Array
+    pattern: Pattern
+    values: Mapping[str, Array]
+    Q: Array
+    rigid: tuple[Array, ...]
+    dofs: DofMap | None = None
+    frame: str = "body"
+
+    @classmethod
+    def of(cls, systems: Sequence[FrozenSystem], times: Array) -> FrozenSeries:
+        """Of frozen systems of one model, on the pattern that holds the entries of all.
+
+        Parameters
+        ----------
+        systems : sequence of FrozenSystem
+            With the same degrees of freedom and the same number of free mobilities.
+        times : ndarray, shape (P,)
+            s.
+        """
+        first, places = systems[0], []
+        for system in systems:
+            named = ((name, part.tocsr().tocoo()) for name, part in system.parts.items())
+            places.append({name: (A.row * first.n + A.col, A.data) for name, A in named if A.nnz})
+        keys = np.unique(np.concatenate([key for parts in places for key, _ in parts.values()]))
+        rows, columns = np.divmod(keys, first.n)
+        values: dict[str, Array] = {}
+        for i, parts in enumerate(places):
+            for name, (key, data) in parts.items():
+                row = values.setdefault(name, np.zeros((len(systems), len(keys))))[i]
+                np.add.at(row, np.searchsorted(keys, key), data)
+        pattern = Pattern(
+            first.n, columns, np.append(0, np.bincount(rows, minlength=first.n).cumsum())
+        )
+        Q, rigid = np.stack([system.Q for system in systems]), tuple(s.rigid for s in systems)
+        return cls(times, pattern, values, Q, rigid, first.dofs, first.frame)
+
+    @classmethod
+    def joined(cls, parts: Sequence[FrozenSeries]) -> FrozenSeries:
+        """Series on one pattern, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        names = dict.fromkeys(name for part in parts for name in part.values)
+        width = len(parts[0].pattern.indices)
+        values = {
+            name: np.concatenate(
+                [part.values.get(name, np.zeros((len(part), width))) for part in parts]
+            )
+            for name in names
+        }
+        return replace(
+            parts[0],
+            times=np.concatenate([part.times for part in parts]),
+            values=values,
+            Q=np.concatenate([part.Q for part in parts]),
+            rigid=tuple(fields for part in parts for fields in part.rigid),
+        )
+
+    def summed(self) -> FrozenSeries:
+        """The same with three parts only: M, all damping as C, all stiffness as K.
+
+        Returns
+        -------
+        FrozenSeries
+        """
+        groups = {"M": ("M",), "C": DAMPING_PARTS, "K": STIFFNESS_PARTS}
+        values = {}
+        for name, group in groups.items():
+            found = [self.values[part] for part in group if part in self.values]
+            if found:
+                values[name] = np.sum(found, axis=0)
+        return replace(self, values=values)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return self.pattern.shape[0]
+
+    def __getitem__(self, i: int) -> FrozenSystem:
+        parts = {
+            name: Combination(self.pattern.shape, ((1.0, Patterned(self.pattern, rows[i])),))
+            for name, rows in self.values.items()
+            if np.any(rows[i])
+        }
+        parts.setdefault("M", Combination(self.pattern.shape))
+        return FrozenSystem(
+            **parts,
+            Q=self.Q[i],
+            rigid=self.rigid[i],
+            dofs=self.dofs,
+            frame=self.frame,
+            parameters=dict(t=float(self.times[i])),
+        )
+
+    def dense(self, *names: str) -> Array:
+        """The sum of named parts at every instant.
+
+        Parameters
+        ----------
+        *names : str
+            Names out of M, C, D, K, K_epsilon, K_omega2, K_G, K_D, K_transport.
+
+        Returns
+        -------
+        ndarray, shape (P, n, n)
+        """
+        out = np.zeros((len(self), self.n * self.n))
+        rows = np.repeat(np.arange(self.n), np.diff(self.pattern.indptr))
+        found = [self.values[name] for name in names if name in self.values]
+        if found:
+            out[:, rows * self.n + self.pattern.indices] = np.sum(found, axis=0)
+        return out.reshape(len(self), self.n, self.n)
+
+    @property
+    def mass(self) -> Array:
+        """M, (P, n, n)."""
+        return self.dense("M")
+
+    @property
+    def damping(self) -> Array:
+        """C + D, (P, n, n)."""
+        return self.dense(*DAMPING_PARTS)
+
+    @property
+    def stiffness(self) -> Array:
+        """The sum of all stiffness parts, (P, n, n)."""
+        return self.dense(*STIFFNESS_PARTS)

@@ -14,7 +14,7 @@ import numpy as np
 
 import assembly
 import modal
-from modal.plot.loci import instability_box, root_locus
+from modal.plot import instability_box, root_locus
 
 length, section, steel = 1.0, assembly.circle(0.03), assembly.steel
 line = steel.rho * section.A  # kg/m

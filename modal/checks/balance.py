@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from assembly.errors import InputError
-from modal.checks.property_report import Property, Verdict
+from modal.checks.properties import Property, Verdict
 from modal.eigen.solve import solve
 from modal.transient.equations import freezer
 from modal.transient.transient import integrate

@@ -24,7 +24,7 @@ from modal.checks.diagnosis import (
     announced,
     diagnose,
 )
-from modal.checks.unfrozen import RECORDS, ModeTransients, Unfrozen, assigned, follow_transients
+from modal.checks.unfrozen import RECORDS, Instant, ModeTransients, Unfrozen, follow_transients
 from modal.data.datasets import described, provenance
 from modal.data.variables import CROSSCHECK
 from modal.periodic.floquet import floquet
@@ -108,7 +108,7 @@ def crosscheck(
     if period is not None:
         check_period_length(period)
     T = period if period is not None else getattr(model, "period", None)
-    at = _times(model, tracks, times, T)
+    at = _times(tracks, times, T)
     turns = _checked_turns(turns, at, T)
     if tracks is None:
         tracks = (
@@ -136,9 +136,7 @@ def crosscheck(
     return work.report()
 
 
-def _times(
-    model: Any, tracks: xr.Dataset | None, times: ArrayLike | None, T: float | None
-) -> Array:
+def _times(tracks: xr.Dataset | None, times: ArrayLike | None, T: float | None) -> Array:
     if tracks is not None:
         if (
             not isinstance(tracks, xr.Dataset)
@@ -249,24 +247,23 @@ class _Work:
 
 
 def _matched(floquet: FloquetModes, unfrozen: Unfrozen, lam: Complex, shared: float = 0.3) -> Array:
-    """Rate and error (2, m) of the Floquet exponent each frozen mode turns into.
+    """Rate and error (2, m) of the Floquet exponent each mode λ (m,) of the first instant turns
+    into.
 
     Each Floquet vector is assigned to its dominant mode, two to a conjugate pair; the faster
     growing of the two is that of the mode. A growing Floquet vector that consists of several
     vibrations (a combination resonance) counts for each of them: `shared` is the least part of a
     mode in it, of the largest part in any.
     """
-    modes = unfrozen.frozen(unfrozen.t0)
-    values, left = modes.values, modes.left
-    place = assigned(values, np.where(np.isfinite(lam), lam, 0.0))
+    modes = Instant(unfrozen, unfrozen.t0, lam)
     x = floquet.vectors
     if unfrozen.basis is not None:
         n = x.shape[0] // 2
         x = np.vstack([la.lstsq(unfrozen.basis, part)[0] for part in (x[:n], x[n:])])
     x = x / np.linalg.norm(modes.norm @ x, axis=0)
-    weight = np.abs(left[:, place].conj().T @ x) ** 2
-    pairs = np.abs(values[place].imag) > 0.0
-    weight[pairs] += np.abs(left[:, place][:, pairs].T @ x) ** 2
+    weight = np.abs(modes.left.conj().T @ x) ** 2
+    pairs = np.abs(modes.values.imag) > 0.0
+    weight[pairs] += np.abs(modes.left[:, pairs].T @ x) ** 2
     owners = np.concatenate([np.arange(len(lam)), np.flatnonzero(pairs)])
     rows, columns = linear_sum_assignment(-weight[owners])
     out = np.full((2, len(lam)), np.nan)
@@ -279,7 +276,6 @@ def _matched(floquet: FloquetModes, unfrozen: Unfrozen, lam: Complex, shared: fl
             rate, error = floquet.exponents[column].real, floquet.error[column]
             if rate > max(out[0, i], error):
                 out[:, i] = rate, error
-    out[:, ~np.isfinite(lam)] = np.nan
     return out
 
 

@@ -22,7 +22,7 @@ from assembly.system.frozen import FrozenSystem, check_is_frozen
 from modal.data.datasets import described, provenance
 from modal.data.variables import IDENTIFIED
 from modal.eigen.modes import Modes
-from modal.types import Complex
+from modal.types import Array, Complex
 
 
 @dataclass(frozen=True)
@@ -45,20 +45,15 @@ class Identified:
 
 
 def modal_coordinates(
-    response: xr.Dataset, system: FrozenSystem, eigenvalues: ArrayLike, left: ArrayLike
+    q: Array, v: Array, system: FrozenSystem, eigenvalues: ArrayLike, left: ArrayLike
 ) -> Complex:
-    """The complex coordinate yᴴB x(t) of each mode, (time, k), of a transient with probes="all".
+    """The complex coordinate yᴴB x(t) of each mode, (time, k), of a transient q, v (time, n).
 
     x = (q, q̇) and B = diag(I, M); y is the left vector of the first-order pencil that belongs to
     the left vector of Q(λ) in `left` (n, k): (Cᵀy + λ̄Mᵀy, y). Scaled as `modal.solve` scales, a
     motion a e^{λt} of the mode's right vector has the coordinate a e^{λt}.
     """
-    if response.sizes["probe"] != system.n:
-        raise InputError(
-            f'response: needs all {system.n} DOFs, has {response.sizes["probe"]}: probes="all"'
-        )
     lam, Y = np.asarray(eigenvalues, dtype=complex), np.asarray(left, dtype=complex)
-    q, v = response.displacement.values, response.velocity.values
     on_q = system.damping.T @ Y + (system.M.T @ Y) * lam.conj()
     on_v = system.M.T @ Y
     return np.asarray(q @ on_q.conj() + v @ on_v.conj())
@@ -212,7 +207,12 @@ def identify(response: xr.Dataset, modes: Any, system: FrozenSystem) -> xr.Datas
     check_kind(response, xr.Dataset, "response", "a transient of modal.integrate")
     check_kind(modes, Modes, "modes", "modes of modal.solve")
     check_is_frozen(system)
-    coordinates = modal_coordinates(response, system, modes.eigenvalues, modes.left)
+    if response.sizes["probe"] != system.n:
+        raise InputError(
+            f'response: needs all {system.n} DOFs, has {response.sizes["probe"]}: probes="all"'
+        )
+    q, v = response.displacement.values, response.velocity.values
+    coordinates = modal_coordinates(q, v, system, modes.eigenvalues, modes.left)
     t = response.time.values
     found = np.array([rate_of(t, c) for c in coordinates.T])
     dataset = xr.Dataset(

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import xarray as xr
 
 from assembly.bodies.nonlinear import ITERATIONS, STEP_TOLERANCE
 from assembly.errors import ConvergenceError, InputError
@@ -131,13 +130,8 @@ class NonlinearStart:
             v_at.append(response.velocity.values[1:])
             q, v = q_at[-1][-1], v_at[-1][-1]
         moved = np.concatenate(q_at) - self.q
-        response = xr.Dataset(
-            {
-                "displacement": (("time", "probe"), moved),
-                "velocity": (("time", "probe"), np.concatenate(v_at)),
-            }
-        )
-        c = modal_coordinates(response, self.system, [self.lam], self.left[:, None])[:, 0]
+        left = self.left[:, None]
+        c = modal_coordinates(moved, np.concatenate(v_at), self.system, [self.lam], left)[:, 0]
         share = amplitude * (0.5 if self.oscillates else 1.0)
         return Motion(np.concatenate(times), c / share, moved[:, self.largest], step, failed)
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 from scipy.optimize import linear_sum_assignment
 
@@ -35,19 +34,6 @@ from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_seco
 from modal.types import Array, Complex
 
 RECORDS = 65  # instants of a period that are tracked by default, and where coordinates are taken
-
-
-@dataclass(frozen=True)
-class FrozenModes:
-    """Of an instant: norm (N, N), a square root of the energy; eigenvalues (N,), right vectors of
-    unit energy and left ones with yᴴx = 1, (N, N); abscissa, the largest growth rate of the energy
-    norm, 1/s: beyond it no motion can grow."""
-
-    norm: Array
-    values: Complex
-    right: Complex
-    left: Complex
-    abscissa: float
 
 
 class Unfrozen:
@@ -121,15 +107,6 @@ class Unfrozen:
             return Balanced.diagonal(self.matrix, self.t0)
         return Balanced.energy(self.matrix, self._second.at(self.t0))
 
-    def frozen(self, t: float) -> FrozenModes:
-        """The modes of the instant at t."""
-        L = self.norm(t)
-        A = L @ self.matrix(t) @ la.inv(L)
-        values, left, right = la.eig(A, left=True, right=True)
-        left = left / (left.conj() * right).sum(axis=0).conj()
-        abscissa = float(la.eigvalsh(0.5 * (A + A.T))[-1])
-        return FrozenModes(L, values, la.solve(L, right), L.T @ left, abscissa)
-
     def propagators(
         self,
         times: Sequence[float] | Array,
@@ -189,7 +166,7 @@ def follow_transients(
     chosen = np.unique(np.linspace(0, len(at) - 1, RECORDS).round().astype(int))
     times = at[chosen]
     pairs = shown(list(zip(times, chosen, strict=True)), "frozen modes", "instant", progress)
-    instants = [_Instant(unfrozen, float(t), lam[j]) for t, j in pairs]
+    instants = [Instant(unfrozen, float(t), lam[j]) for t, j in pairs]
     longest = resolution / max(float(np.nanmax(np.abs(lam))), 1e-300)
     fine, rough = (unfrozen.propagators(times, longest, n, progress) for n in (2, 1))
     x = instants[0].right
@@ -222,19 +199,30 @@ def follow_transients(
     )
 
 
-class _Instant:
-    """The modes of one instant that represent the tracks (NaN where a track has ended)."""
+class Instant:
+    """The modes of an instant that represent tracks with the eigenvalues λ (m,), NaN where a track
+    has ended.
+
+    norm (N, N): a square root of the energy. known: the tracks that have not ended; of these,
+    values (k,), right vectors of unit energy and left ones with yᴴx = 1, (N, k). gaps (m,):
+    relative distances of the values from λ. abscissa: the largest growth rate of the energy norm,
+    1/s: beyond it no motion can grow.
+    """
 
     def __init__(self, unfrozen: Unfrozen, t: float, lam: Complex) -> None:
-        modes = unfrozen.frozen(t)
-        self.norm, self.abscissa, values = modes.norm, modes.abscissa, modes.values
+        L = unfrozen.norm(t)
+        A = L @ unfrozen.matrix(t) @ la.inv(L)
+        values, left, right = la.eig(A, left=True, right=True)
+        left = left / (left.conj() * right).sum(axis=0).conj()
+        self.norm, self.abscissa = L, float(la.eigvalsh(0.5 * (A + A.T))[-1])
         self.known = np.flatnonzero(np.isfinite(lam))
-        index = assigned(values, lam[self.known])
-        self.left = modes.left[:, index]
-        self.right = modes.right[:, assigned(values, np.where(np.isfinite(lam), lam, 0.0))]
+        distance = np.abs(values[None, :] - lam[self.known, None])
+        index = linear_sum_assignment(distance)[1]
+        self.values = values[index]
+        self.right, self.left = la.solve(L, right[:, index]), L.T @ left[:, index]
         self.gaps = np.zeros(len(lam))
         size = np.maximum(np.abs(lam[self.known]), 1e-300)
-        self.gaps[self.known] = np.abs(values[index] - lam[self.known]) / size
+        self.gaps[self.known] = np.abs(self.values - lam[self.known]) / size
 
     def logs(self, x: Complex) -> Array:
         """log|yᴴx| of each mode's own coordinate, NaN where the track has ended."""
@@ -246,12 +234,3 @@ class _Instant:
 
     def sizes(self, x: Complex) -> Array:
         return np.asarray(np.linalg.norm(self.norm @ x, axis=0))
-
-
-def assigned(values: Complex, targets: Complex) -> NDArray[np.intp]:
-    """Number of the value that represents each of `targets`: one to one, of least distance."""
-    distance = np.abs(values[None, :] - targets[:, None])
-    rows, columns = linear_sum_assignment(distance)
-    out = np.empty(len(targets), dtype=np.intp)
-    out[rows] = columns
-    return out

@@ -76,7 +76,8 @@ def _crossings(freeze: Freeze, grid: Array, values: Complex) -> list[Critical]:
             part = f[i] / (f[i] - f[i + 1])
             speed = grid[i] + part * (grid[i + 1] - grid[i])
             lam = values[i, column] + part * (values[i + 1, column] - values[i, column])
-            one = refined(freeze, float(speed), complex(lam.real, speed), seed=column)
+            middle = 0.5 * (grid[0] + grid[-1])
+            one = refined(freeze, float(speed), complex(lam.real, speed), middle, column)
             step = grid[i + 1] - grid[i]
             if grid[i] - step <= one.speed <= grid[i + 1] + step:
                 found.append(one)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from assembly.bodies.nonlinear import ITERATIONS
-from assembly.errors import ConvergenceError, FrozenMotionError
+from assembly.errors import ConvergenceError
 from assembly.magnitudes import DIFFERENCE
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import EPS, GROUP, ZERO
@@ -34,43 +34,39 @@ class Critical:
     slope: float
 
 
-@dataclass
-class _Pair:
-    """An eigenvalue with its right and left vectors."""
-
-    eigenvalue: complex
-    right: Complex
-    left: Complex
+# An eigenvalue with its right and left vectors.
+_Pair = tuple[complex, Complex, Complex]
 
 
-def refined(freeze: Freeze, speed: float, eigenvalue: complex, seed: int = 0) -> Critical:
+def refined(
+    freeze: Freeze, speed: float, eigenvalue: complex, inside: float, seed: int
+) -> Critical:
     """The critical speed next to `speed`, of the mode with about this eigenvalue there.
 
-    Raises ConvergenceError where there is none.
+    inside: a speed at which `freeze` has values on both sides. Raises ConvergenceError where there
+    is no critical speed.
     """
-    system = freeze(speed)
-    rng = np.random.default_rng(seed)
-    x, y = (rng.standard_normal(system.n) + 1j * rng.standard_normal(system.n) for _ in range(2))
-    pair = _Pair(eigenvalue, x, y)
+    rng, n = np.random.default_rng(seed), freeze(speed).n
+    x, y = (rng.standard_normal(n) + 1j * rng.standard_normal(n) for _ in range(2))
     last = np.inf
     for _ in range(ITERATIONS):
         system = freeze(speed)
-        pair, error = _converged(system, pair)
-        slope = _slope(freeze, system, speed, pair)
-        step = (pair.eigenvalue.imag - speed) / (1.0 - slope.imag)
+        (eigenvalue, x, y), error = _converged(system, (eigenvalue, x, y))
+        slope = _slope(freeze, system, speed, inside, (eigenvalue, x, y))
+        step = (eigenvalue.imag - speed) / (1.0 - slope.imag)
         if abs(step) <= ZERO * speed or (abs(step) <= GROUP * speed and abs(step) >= last):
             return Critical(
                 speed + step,
                 error / abs(1.0 - slope.imag),
-                pair.eigenvalue + slope * step,
-                pair.right,
+                eigenvalue + slope * step,
+                x,
                 slope.imag,
             )
         if not np.isfinite(step) or abs(step) > 0.5 * speed:
             break
         last = abs(step)
         speed += step
-        pair.eigenvalue += slope * step
+        eigenvalue += slope * step
     raise ConvergenceError(f"no critical speed found next to {speed:.6g} rad/s")
 
 
@@ -86,7 +82,7 @@ def _converged(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:
     Residuals are summed in extended precision: the stiffness of fine meshes cancels in double
     precision. The bound is the last change of λ and the round-off of the residual, entry by entry.
     """
-    lam, x, y = pair.eigenvalue, pair.right, pair.left
+    lam, x, y = pair
     best = np.inf
     for _ in range(ITERATIONS):
         Q, dQ = _polynomial(system, lam)
@@ -100,7 +96,7 @@ def _converged(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:
         ):
             break
         best = abs(step)
-    return _Pair(complex(lam), x, y), abs(step) + round_off
+    return (complex(lam), x, y), abs(step) + round_off
 
 
 def _regular(Q: sp.csc_matrix) -> sp.csc_matrix:
@@ -108,24 +104,15 @@ def _regular(Q: sp.csc_matrix) -> sp.csc_matrix:
     return sp.csc_matrix(Q + (EPS * abs(Q).max()) * sp.identity(Q.shape[0], format="csc"))
 
 
-def _slope(freeze: Freeze, system: FrozenSystem, speed: float, pair: _Pair) -> complex:
-    """dλ/dΩ."""
-    lam, x, y = pair.eigenvalue, pair.right, pair.left
-    h = DIFFERENCE * speed
-    (after, b), (before, a) = (_beside(freeze, system, speed, s * h) for s in (1.0, -1.0))
-    change = _polynomial(after, lam)[0] - _polynomial(before, lam)[0]
+def _slope(
+    freeze: Freeze, system: FrozenSystem, speed: float, inside: float, pair: _Pair
+) -> complex:
+    """dλ/dΩ, by a difference towards a speed inside the range."""
+    lam, x, y = pair
+    step = np.copysign(DIFFERENCE * speed, inside - speed)
+    change = _polynomial(freeze(speed + step), lam)[0] - _polynomial(system, lam)[0]
     pairing = y.conj() @ (_polynomial(system, lam)[1] @ x)
-    return complex(-(y.conj() @ (change @ x)) / (b - a) / pairing)
-
-
-def _beside(
-    freeze: Freeze, system: FrozenSystem, speed: float, distance: float
-) -> tuple[FrozenSystem, float]:
-    """The system at a distance in speed, and the distance; beyond a table `system`, and 0."""
-    try:
-        return freeze(speed + distance), distance
-    except FrozenMotionError:
-        return system, 0.0
+    return complex(-(y.conj() @ (change @ x)) / step / pairing)
 
 
 def _extended_step(

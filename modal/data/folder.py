@@ -22,7 +22,7 @@ from assembly.errors import StorageError
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A new file or folder that takes the place of `path` when the block ends well."""
-    remove_stale(path)
+    remove_stale(path.parent, path.name)
     temporary = path.with_name(f".{path.name}.{_host()}.{os.getpid()}.partial")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
@@ -62,25 +62,15 @@ def storage_faults(path: Path | str | None, kept: str | Callable[[], str] = "") 
         raise StorageError(f"{path}: could not be written: {reason}{after}") from None
 
 
-def remove_stale(path: Path) -> None:
-    """Remove what processes of this host left unfinished of `path` when they were killed."""
-    prefix, suffix = f".{path.name}.", ".partial"
-    if not path.parent.is_dir():
-        return
-    for entry in list(path.parent.iterdir()):
-        if entry.name.startswith(prefix) and entry.name.endswith(suffix):
-            host, _, pid = entry.name[len(prefix) : -len(suffix)].rpartition(".")
-            if host in ("", _host()) and pid.isdigit() and not _alive(int(pid)):
-                shutil.rmtree(entry, ignore_errors=True)
-
-
-def remove_all_stale(folder: Path) -> None:
-    """Remove what killed processes of this host left unfinished of anything in a folder."""
-    ending = f".{_host()}."
-    for entry in folder.glob(".*.partial"):
-        name, found, _ = entry.name[1:].rpartition(ending)
-        if found:
-            remove_stale(folder / name)
+def remove_stale(folder: Path, name: str | None = None) -> None:
+    """Remove what killed processes of this host left unfinished in a folder: of anything, or of one
+    file or folder in it."""
+    for entry in list(folder.glob(".*.partial")):
+        whole, _, pid = entry.name[1:].removesuffix(".partial").rpartition(".")
+        place = whole.removesuffix(f".{_host()}")
+        asked = place != whole if name is None else place == name
+        if asked and pid.isdigit() and not _alive(int(pid)):
+            shutil.rmtree(entry, ignore_errors=True)
 
 
 def lock(folder: Path) -> int | None:

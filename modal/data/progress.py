@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from tqdm import tqdm
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def hidden(progress: bool | None) -> bool:
@@ -30,21 +29,6 @@ def shown(
     options: Any = dict(desc=what, unit=unit, total=total, initial=first)
     bar: Iterable[Item] = _bar(progress, iterable=items, **options)
     return bar
-
-
-@contextmanager
-def counted(
-    function: Callable[[float], Result], what: str, unit: str, progress: bool | None
-) -> Iterator[Callable[[float], Result]]:
-    """The function, with a bar that counts its calls, of a number not known in advance."""
-    with _bar(progress, desc=what, unit=unit) as bar:
-
-        def call(t: float) -> Result:
-            result = function(t)
-            bar.update()
-            return result
-
-        yield call
 
 
 def phase(what: str, progress: bool | None) -> AbstractContextManager[Any]:

@@ -13,7 +13,6 @@ from assembly.arguments import check_kind
 from assembly.errors import StorageError
 from modal.data.datasets import in_words
 from modal.data.folder import write_whole
-from modal.data.integrity import CHECKSUMS
 from modal.data.results import as_results
 
 ENGINE: Literal["h5netcdf"] = "h5netcdf"
@@ -123,7 +122,7 @@ def read_dataset(path: str | Path) -> xr.Dataset:
 
 
 def _plain(dataset: xr.Dataset) -> xr.Dataset:
-    """Words as strings, codes of one type, `source` of a map in words, no checksums."""
+    """Words as strings, codes of one type, `source` of a map in words."""
     for name, variable in dataset.variables.items():
         if variable.dtype == object:
             dataset[name] = variable.astype(str)
@@ -131,7 +130,7 @@ def _plain(dataset: xr.Dataset) -> xr.Dataset:
             variable.attrs["flag_values"] = np.atleast_1d(variable.attrs["flag_values"]).astype(
                 variable.dtype
             )
-    dataset.attrs.pop(CHECKSUMS, None)
+    dataset.attrs.pop("checksums", None)  # of the stores of earlier versions
     words = in_words(dataset) if "source" in dataset and "verdict" in dataset else dataset
     return as_results(words)
 

@@ -356,22 +356,3 @@ COORDINATES: Table = {
     "amplitude": Variable("amplitude of the mode at the start (rotations: rad)", "m"),
     "frequency": Variable("frequency", "Hz"),
 }
-
-TABLES: Mapping[str, Table] = {
-    "tracks": TRACKS,
-    "modes": MODES,
-    "events": EVENTS,
-    "map": MAP,
-    "transient": TRANSIENT,
-    "transient_nonlinear": TRANSIENT_NONLINEAR,
-    "crosscheck": CROSSCHECK,
-    "crosscheck_amplitudes": CROSSCHECK_AMPLITUDES,
-    "identified": IDENTIFIED,
-    "response": RESPONSE,
-    "response_swept": RESPONSE_SWEPT,
-    "unbalance": UNBALANCE,
-    "state_space": STATE_SPACE,
-    "periodic": PERIODIC,
-    "rotor": ROTOR,
-    "multiblade": MULTIBLADE,
-}

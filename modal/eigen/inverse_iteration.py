@@ -18,11 +18,9 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from assembly.errors import SingularSystemError
 from modal.eigen.quadratic import Quadratic, times
-from modal.eigen.solvers.pairs import Pairs, clusters
 from modal.eigen.solvers.shift_invert import ShiftInvert
-from modal.eigen.spectrum import rotated, separated, unevenness
+from modal.eigen.spectrum import Pairs, clusters, rotated, separated, unevenness
 from modal.eigen.tolerances import ATTEMPTS, EPS, GROUP, HALF, SMALL, WEAK, ZERO
 from modal.types import Array, Complex, Index
 
@@ -86,7 +84,7 @@ def left_of(quadratic: Quadratic, pairs: Pairs, left: Complex, poor: Iterable[in
 def iterated(quadratic: Quadratic, group: Pairs) -> Pairs | None:
     """The group's pairs, right and left, by inverse iteration about its mean.
 
-    None when Q(σ) is singular there and a step aside, or the compressed problem has no such pairs.
+    None when the vectors are not finite, or the compressed problem has no such pairs.
     """
     spans = _spans(quadratic, group)
     if spans is None:
@@ -119,29 +117,26 @@ def iterated(quadratic: Quadratic, group: Pairs) -> Pairs | None:
 
 
 def _spans(quadratic: Quadratic, group: Pairs) -> tuple[complex, Complex, Complex, int] | None:
-    """σ, and orthonormal bases of the right and the conjugate left vectors that belong to it."""
-    mean = complex(group.eigenvalues.mean())
-    for sigma in (mean, mean * (1.0 + HALF)):
-        try:
-            operator = ShiftInvert(quadratic, None, sigma)
-        except SingularSystemError:
-            continue
-        try:
-            opposite = operator.transposed()
-            X, Yc = group.right, _left_start(group)
-            if sigma.imag == 0.0:
-                X, Yc = X.real + 0j, Yc.real + 0j
-            for _ in range(2):
-                X = operator.solve(_slope(quadratic, sigma, X)) + 0j
-                Yc = opposite.solve(_slope(quadratic.transposed, sigma, Yc)) + 0j
-                if not (np.all(np.isfinite(X)) and np.all(np.isfinite(Yc))):
-                    break
-                X, Yc = _orthonormal(X), _orthonormal(Yc)
-            else:
-                return sigma, X, Yc, operator.solves + opposite.solves
-        finally:
-            operator.destroy()
-    return None
+    """σ, and orthonormal bases of the right and the conjugate left vectors that belong to it.
+
+    σ is the mean of the group, at which Q may be singular, moved by next to nothing.
+    """
+    sigma = complex(group.eigenvalues.mean()) * (1.0 + ZERO)
+    operator = ShiftInvert(quadratic, None, sigma)
+    try:
+        opposite = operator.transposed()
+        X, Yc = group.right, _left_start(group)
+        if sigma.imag == 0.0:
+            X, Yc = X.real + 0j, Yc.real + 0j
+        for _ in range(2):
+            X = operator.solve(_slope(quadratic, sigma, X)) + 0j
+            Yc = opposite.solve(_slope(quadratic.transposed, sigma, Yc)) + 0j
+            if not (np.all(np.isfinite(X)) and np.all(np.isfinite(Yc))):
+                return None
+            X, Yc = _orthonormal(X), _orthonormal(Yc)
+        return sigma, X, Yc, operator.solves + opposite.solves
+    finally:
+        operator.destroy()
 
 
 def _left_start(group: Pairs) -> Complex:

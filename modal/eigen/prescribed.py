@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from assembly.linalg.combination import absolute_of, transpose_of
 from assembly.linalg.factorization import Factorization
-from assembly.linalg.mirror import symmetry_of
+from assembly.linalg.symmetric import symmetry_of
 from assembly.system.frozen import FrozenSystem
 from assembly.system.null_chain import ELASTIC_TOLERANCE, MOTION_TOLERANCE
 from modal.eigen.tolerances import GROUP

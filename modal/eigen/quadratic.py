@@ -6,10 +6,14 @@ C is the sum of the Coriolis and damping matrices, K the sum of all stiffness (d
 body in a moving frame"). The first-order pencil is A z = λ B z with z = (x, λx),
 A = [[0, I], [−K, −C]], B = diag(I, M). A left vector yᴴQ(λ) = 0 gives the left vector
 (Cᵀy + λ̄Mᵀy, y) of the pencil, so the pairing of the pencil is yᴴ(2λM + C)x.
+
+An operator that is symmetric or skew (assembly/linalg/symmetric.py) counts as that, so that its
+round-off is no damping and no circulatory force; only others are split into the two parts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,8 +23,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from assembly.linalg.combination import Combination
+from assembly.linalg.symmetric import ROUND_OFF, SMALL, symmetry_of
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
-from modal.eigen.mirror_parts import parts_of
 from modal.eigen.tolerances import HALF, ZERO
 from modal.types import Array, Complex, Mask
 
@@ -293,3 +297,44 @@ def bound(A: sp.csr_matrix, mirrored: bool = False) -> float:
         return float(rows.max())
     columns = np.bincount(A.indices, weights=sizes)
     return float(np.sqrt(columns.max()) * np.sqrt(rows.max()))
+
+
+def parts_of(
+    n: int, terms: Iterable[tuple[float, Any]], matrix: sp.csr_matrix | None = None
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """The symmetric and the skew part of Σ c_j A_j, (n, n), from its terms (c_j, A_j).
+
+    matrix: the sum, where it is formed already.
+    """
+    sums: dict[int, Combination] = {kind: Combination((n, n)) for kind in (1, -1, 0)}
+    for weight, operator in terms:
+        kind = symmetry_of(operator)
+        sums[kind] = sums[kind] + Combination((n, n), ((weight, operator),))
+    if matrix is not None and sum(not part.is_zero for part in sums.values()) == 1:
+        zero = sp.csr_matrix((n, n))
+        if not sums[1].is_zero:
+            return matrix, zero
+        if not sums[-1].is_zero:
+            return zero, matrix
+    symmetric, skew = sums[1].tocsr(), sums[-1].tocsr()
+    if not sums[0].is_zero:
+        general = sums[0].tocsr()
+        symmetric = symmetric + _half(general, 1.0)
+        skew = skew + _half(general, -1.0)
+    return sp.csr_matrix(symmetric), sp.csr_matrix(skew)
+
+
+def _half(A: sp.csr_matrix, sign: float) -> sp.csr_matrix:
+    """(A ± Aᵀ)/2 without entries that are round-off to `is_symmetric` or `is_skew`."""
+    if A.shape[0] <= SMALL:
+        full = A.toarray()
+        rows = np.sqrt(np.maximum(np.abs(full).max(axis=1), np.abs(full).max(axis=0)))
+        part = 0.5 * (full + sign * full.T)
+        part[2.0 * np.abs(part) <= ROUND_OFF * np.outer(rows, rows)] = 0.0
+        return sp.csr_matrix(part)
+    rows = np.sqrt(abs(A).maximum(abs(A.T)).max(axis=1).toarray().ravel())
+    half = sp.coo_matrix(0.5 * (A + sign * A.T))
+    significant = 2.0 * np.abs(half.data) > ROUND_OFF * rows[half.row] * rows[half.col]
+    return sp.csr_matrix(
+        (half.data[significant], (half.row[significant], half.col[significant])), shape=half.shape
+    )

@@ -30,11 +30,11 @@ from modal.eigen.quadratic import Quadratic, in_units
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.engines import Engine, arnoldi, krylov_schur
-from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.solvers.krylov import nearest_modes, solve_krylov
+from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
-from modal.eigen.solvers.window import Window
-from modal.eigen.spectrum import overdamped
-from modal.eigen.tolerances import GROUP, SMALL
+from modal.eigen.spectrum import Pairs, overdamped
+from modal.eigen.tolerances import COARSE, GROUP, SMALL
 from modal.types import Array
 
 Backend = Literal["slepc", "scipy", "dense"]
@@ -73,9 +73,9 @@ def solve(
         Number of modes, one of each conjugate pair; fewer are returned where there are fewer.
     backend : {"slepc", "scipy", "dense"}
         "slepc": block Rayleigh–Ritz on a factorization by PETSc, and SLEPc's Krylov–Schur where
-        that does not apply; scipy's factors and ARPACK where PETSc and SLEPc are not installed.
-        "scipy": ARPACK. "dense": the reference by LAPACK, which solves small problems with every
-        backend. `Modes.solver` says what computed the modes.
+        that does not apply (ARPACK near a target off the real axis); scipy's factors and ARPACK
+        where PETSc and SLEPc are not installed. "scipy": ARPACK. "dense": the reference by LAPACK,
+        which solves small problems with every backend. `Modes.solver` says what computed the modes.
     certify : bool
         Confirm by a count of eigenvalues that no mode is missing near the target, or near zero up
         to the first overdamped mode.
@@ -112,8 +112,8 @@ def solve(
     -----
     Solves (λ²M + λC + K)x = 0, with C the sum of the Coriolis and damping matrices and K the sum of
     all stiffness. The sparse methods iterate with the inverse of the first-order form and one real
-    factorization of K; away from zero with the real operator of Parlett and Saad, Linear Algebra
-    Appl. 88/89 (1987) 575. docs/numerics.md describes the methods.
+    factorization of K; near a target with the inverse of the shifted form. docs/numerics.md
+    describes the methods.
 
     Examples
     --------
@@ -193,9 +193,13 @@ def _modes(
     return _with_prescribed(system, restored(quadratic, modes) if scaled else modes)
 
 
-def engine_of(backend: str) -> tuple[Engine, str]:
-    """The Krylov method of a backend, and its name: ARPACK where SLEPc is not installed."""
-    return ENGINES[backend if installed("slepc4py") else "scipy"]
+def engine_of(backend: str, target: complex) -> tuple[Engine, str]:
+    """The Krylov method of a backend, and its name: ARPACK where SLEPc is not installed.
+
+    About a target off the real axis the operator is complex, which real builds of SLEPc do not
+    take.
+    """
+    return ENGINES[backend if installed("slepc4py") and target.imag == 0.0 else "scipy"]
 
 
 def _with_prescribed(system: FrozenSystem, modes: Modes) -> Modes:
@@ -314,22 +318,27 @@ def _by_shapes(problem: ModeProblem, seed: int) -> Modes | None:
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
     quadratic, chain, n = problem.quadratic, problem.chain, problem.quadratic.n
-    engine, method = engine_of(problem.backend)
-    most = LAPACK * n**3 / APPLICATION if n <= SMALL else np.inf
-    window = Window(quadratic, chain, problem.target, partial(engine, applications=most), method)
+    target, limit = problem.target, LAPACK * n**3 / APPLICATION if n <= SMALL else np.inf
+    engine, method = engine_of(problem.backend, target)
+    limited = partial(engine, applications=limit)
+    operator = ShiftInvert(quadratic, chain, target * (1.0 + COARSE))
+
+    def find(k: int, attempt: int) -> Pairs:
+        return nearest_modes(operator, k, target, limited, method, seed + attempt)
 
     def adjoint() -> Pairs:
-        return window.adjoint(seed)
+        opposite, more = operator.transposed(), problem.k + 2
+        return solve_krylov(opposite, more, limited, method, seed, complete=False)
 
     try:
-        ordered = problem.target == 0.0 and not quadratic.reversible
+        ordered = target == 0.0 and not quadratic.reversible
         # Frequencies grow with the square of their number at most, as those of a beam do:
         # ω_k ≈ 2.8 k² ω_1.
-        if ordered and 4.0 * problem.k**2 * window.operator.scale > quadratic.accumulation:
+        if ordered and 4.0 * problem.k**2 * operator.scale > quadratic.accumulation:
             modes = _by_shapes(problem, seed)
             if modes is not None:
                 return modes
-        found = search(problem, lambda k, attempt: window.find(k, seed + attempt))
+        found = search(problem, find)
         if ordered and overdamped(found.eigenvalues).any():
             # Others of the same shapes may be larger than those found.
             modes = _by_shapes(problem, seed)
@@ -341,7 +350,7 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
             raise
         raise _with_modes(stopped, problem, adjoint) from None
     finally:
-        window.destroy()
+        operator.destroy()
 
 
 def _with_modes(

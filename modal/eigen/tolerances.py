@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from assembly.linalg import mirror
+from assembly.linalg import symmetric
 
 EPS = float(np.finfo(float).eps)
 # One product with a matrix or its factor, 64 ε: sums of some tens of terms.
-ROUND_OFF = mirror.ROUND_OFF
+ROUND_OFF = symmetric.ROUND_OFF
 # What products, a solution and a projection leave of a zero, some thousands of ε; so also the
 # backward error of a computed eigenpair.
 ZERO = 1e-12

@@ -15,7 +15,6 @@ from modal.data.folder import storage_faults
 from modal.exchange.shape_set import ShapeSet
 
 DIRECTIONS = {"ux": 1, "uy": 2, "uz": 3, "rx": 4, "ry": 5, "rz": 6}
-SHAPE, NODES = 55, 15
 DISPLACEMENT = 8  # specific data type
 COMPLEX_MODES, COMPLEX_DATA = 3, 5
 
@@ -81,8 +80,8 @@ def read_uff(path: str | os.PathLike[str]) -> ShapeSet:
         raise StorageError(f"{source}: no such file")
     file = _pyuff().UFF(str(source))
     kinds = [int(kind) for kind in file.get_set_types()]
-    node_sets = [k for k, kind in enumerate(kinds) if kind in (NODES, 2411)]
-    shapes = [file.read_sets(k) for k, kind in enumerate(kinds) if kind == SHAPE]
+    node_sets = [k for k, kind in enumerate(kinds) if kind in (15, 2411)]
+    shapes = [file.read_sets(k) for k, kind in enumerate(kinds) if kind == 55]
     if not node_sets or not shapes:
         raise InputError(f"{source}: has no nodes (15, 2411) or no shapes (55)")
     grid = file.read_sets(node_sets[0])
@@ -120,7 +119,7 @@ def _shape_sets(shapes: ShapeSet) -> list[dict[str, Any]]:
         r1, r2, r3 = np.asarray(shape, dtype=complex).T
         lines.append(
             _pyuff().prepare_55(
-                id1="frozen motion", id2="", id3="", id4="", id5=f"mode {j + 1}",
+                id1="frozen motion", id5=f"mode {j + 1}",
                 model_type=1, analysis_type=COMPLEX_MODES, data_ch=2,
                 spec_data_type=DISPLACEMENT, data_type=COMPLEX_DATA, n_data_per_node=3,
                 r1=r1, r2=r2, r3=r3, node_nums=numbers, load_case=1, mode_n=j + 1,
@@ -138,19 +137,12 @@ def _function_sets(response: xr.Dataset) -> list[dict[str, Any]]:
         node, component = int(response["node"].values[k]), str(probe).split()[-1]
         lines.append(
             _pyuff().prepare_58(
-                binary=0, id1="frozen motion", id2="", id3="", id4="", id5="", func_type=4,
-                ver_num=0, load_case_id=0, rsp_ent_name="NONE", rsp_node=node + 1,
-                rsp_dir=DIRECTIONS.get(component, 0), ref_ent_name="NONE", ref_node=0, ref_dir=0,
-                ord_data_type=6, num_pts=len(hertz), abscissa_spacing=0, abscissa_min=hertz[0],
-                abscissa_inc=0.0, z_axis_value=0.0, abscissa_spec_data_type=18,
+                id1="frozen motion", func_type=4, rsp_node=node + 1,
+                rsp_dir=DIRECTIONS.get(component, 0), ref_node=0, ref_dir=0,
+                data=response["displacement"].values[:, k], x=hertz, abscissa_spec_data_type=18,
                 ordinate_spec_data_type=DISPLACEMENT, orddenom_spec_data_type=13,
-                z_axis_spec_data_type=0, data=response["displacement"].values[:, k], x=hertz,
-                abscissa_len_unit_exp=0, abscissa_force_unit_exp=0, abscissa_temp_unit_exp=0,
-                ordinate_len_unit_exp=0, ordinate_force_unit_exp=0, ordinate_temp_unit_exp=0,
-                orddenom_len_unit_exp=0, orddenom_force_unit_exp=0, orddenom_temp_unit_exp=0,
-                z_axis_len_unit_exp=0, z_axis_force_unit_exp=0, z_axis_temp_unit_exp=0,
                 abscissa_axis_units_lab="Hz", ordinate_axis_units_lab="m",
-                orddenom_axis_units_lab="N", z_axis_axis_units_lab="NONE",
+                orddenom_axis_units_lab="N",
             )
         )  # fmt: skip
     return lines

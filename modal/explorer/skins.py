@@ -13,8 +13,7 @@ import numpy as np
 
 from assembly.bodies.body import Body
 from assembly.magnitudes import ALIKE
-from modal.exchange.outer_faces import outer_faces
-from modal.explorer.coarsening import coarsened
+from modal.exchange.shape_set import line_segments, outer_faces
 from modal.types import Array, Index
 
 THINNEST = 0.002  # of the size of the machine: half side of the thinnest beam that is drawn
@@ -74,9 +73,9 @@ def skin_of(
     """
     X = body.dofs.coordinates
     pieces: list[Piece] = []
-    lines = [np.asarray(n)[:, :2] for kind, n in body.cells if kind == "line"]
-    if lines:
-        pieces.append(_prisms(X, np.concatenate(lines), body.sections, THINNEST * size))
+    lines = line_segments(body.cells)
+    if len(lines):
+        pieces.append(_prisms(X, lines, body.sections, THINNEST * size))
     pieces += [_faces(X, group) for group in outer_faces(body.cells)]
     drawn = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(p[0] for p in pieces)]))
     if not pieces or len(X) == 1:
@@ -181,3 +180,53 @@ def _disc(node: int, radius: float, corners: int = 28, width: float = 0.08) -> P
     x, y, z = radius * np.eye(3)
     thick = width * np.stack([-x, x])
     return _prism([node, node], _circle(y, z, corners), thick, (True, True))
+
+
+def coarsened(
+    X: Array, nodes: Index, triangles: Index, lines: Index, most: int = 2000
+) -> tuple[Index, Index, Index]:
+    """A surface with at most so many nodes (sorted), its triangles and its lines.
+
+    X (N, 3): positions of all nodes. nodes, triangles (F, 3) and lines (L, 2): numbers of nodes.
+    The nodes that stay are nodes of the surface, the one nearest to the middle of each grid cell's.
+    Triangles and lines that collapse are left out.
+    """
+    if len(nodes) <= most:
+        return nodes, triangles, lines
+    low, high = 1.0, float(np.sqrt(len(nodes) * 6.0))  # grid cells along the longest side
+    best = _clusters(X[nodes], low)
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        labels = _clusters(X[nodes], middle)
+        if labels.max() + 1 <= most:
+            low, best = middle, labels
+        else:
+            high = middle
+    count = best.max() + 1
+    sums = np.zeros((count, 3))
+    np.add.at(sums, best, X[nodes])
+    centre = sums / np.bincount(best)[:, None]
+    off = np.linalg.norm(X[nodes] - centre[best], axis=1)
+    order = np.lexsort((off, best))
+    _, first = np.unique(best[order], return_index=True)
+    chosen = nodes[order[first]]
+    place = np.zeros(len(X), dtype=np.intp)
+    place[nodes] = chosen[best]
+    return np.unique(chosen), _whole(place[triangles]), _whole(place[lines])
+
+
+def _clusters(X: Array, divisions: float) -> Index:
+    """Number (N,) of the occupied grid cell of each point."""
+    low = X.min(axis=0)
+    size = float(np.ptp(X, axis=0).max()) / divisions
+    cells = np.floor((X - low) / (size or 1.0)).astype(np.intp)
+    return np.asarray(np.unique(cells, axis=0, return_inverse=True)[1]).ravel()
+
+
+def _whole(simplices: Index) -> Index:
+    """Those whose corners are different, each once."""
+    ordered = np.sort(simplices, axis=1)
+    _, first = np.unique(ordered, axis=0, return_index=True)
+    keep = np.zeros(len(simplices), dtype=bool)
+    keep[first] = True
+    return np.asarray(simplices[keep & np.all(np.diff(ordered, axis=1) > 0, axis=1)])

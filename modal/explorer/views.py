@@ -129,7 +129,7 @@ def explorer_view(
     if len(names) != (2 if view.is_map else 1):
         raise InputError(f"dataset: the page shows maps over two parameters, got {len(names)}")
     if model is None:
-        return _without(view, "No mode shapes were stored with this view.")
+        return replace(view, missing="No mode shapes were stored with this view.")
     if states is not None and states < 2:
         raise InputError(f"states: at least 2, got {states}")
 
@@ -158,7 +158,9 @@ def explorer_view(
     chosen = indices(tuple(dataset.sizes[name] for name in names), states)
     found = _states(view, source, chosen)
     if not found:
-        return _without(view, "The mode shapes could not be computed at any point of this view.")
+        return replace(
+            view, missing="The mode shapes could not be computed at any point of this view."
+        )
     bodies = tuple(zip(source.names, source.skins, strict=True))
     return ExplorerView(view.title, dataset, bodies, tuple(found), source.size)
 
@@ -183,10 +185,6 @@ def _link_modes(first: FrozenSystem, times: Array, count: int) -> ModesAt | None
         return modes.eigenvalues[0, there], vectors
 
     return at
-
-
-def _without(view: ExplorerView, why: str) -> ExplorerView:
-    return ExplorerView(view.title, view.dataset, missing=why)
 
 
 def _title(dataset: Dataset) -> str:
@@ -223,8 +221,3 @@ def _states(view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...
             state = matched(state, followed[index], last, source.reach)
         out.append(state)
     return out
-
-
-def axis_words(dataset: Dataset, name: str) -> str:
-    """Label of a swept parameter."""
-    return plain(str(dataset[name].attrs.get("long_name", name)).replace("_", " "))

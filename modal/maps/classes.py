@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xarray import DataArray, Dataset
 
-from modal.proofs.codes import PROOFS
-from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, UNDECIDED
+from modal.proofs.judge import DIVERGENCE, FLUTTER, PROOFS, STABLE, UNDECIDED
 
 NOT_COMPUTED = -2
 NAMES = {

@@ -7,23 +7,23 @@ on the result of `prepare`, so tiles may be computed in any order and by any run
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.mechanisms.mechanism import MechanismSystem
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import SURE
 from modal.maps.grid import Grid, named
 from modal.maps.store import Prints, Slices
 from modal.maps.verdicts import columns, judged, on_all_modes
-from modal.proofs.codes import MODES
-from modal.proofs.judge import Verdict, judge
+from modal.proofs.judge import MODES, Verdict, judge
 from modal.proofs.one_state import SHARPEST
 from modal.proofs.proving import ProvingSpace
-from modal.provenance.fingerprint import ROWS, FamilyPrints, PointPrints, Probe
+from modal.provenance.fingerprint import FamilyPrints, PointPrints, Probe
 from modal.provenance.link_prints import LinkProbe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.error_bounds import unbounded
@@ -32,29 +32,32 @@ from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.types import Array, Index, Mask
 
-# Certified modes, what proves that no other is unstable (modal/proofs/codes.py), which of them
+# Certified modes, what proves that no other is unstable (modal/proofs/judge.py), which of them
 # cannot grow, and which points have a finite box of possible instability.
 Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask]
 
 VALIDATION = 60  # seeded random points that complete the training
 
 
-class Method(Protocol):
-    """The interface of a method that solves the points of a map."""
+class Method:
+    """Solves the points of a map. What is given here is that of a method without a basis."""
 
     solver: str
 
     def prepare(self) -> Mapping[str, NDArray[Any]]:
         """Compute what all tiles share, and return the arrays to store with the map."""
+        return {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue with the stored arrays."""
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The columns of a tile's points, row by row."""
+        raise NotImplementedError
 
     def prints(self) -> Prints:
         """The fingerprints that identify the model of a stored map."""
+        raise NotImplementedError
 
     def destroy(self) -> None:
         """Release the factorizations."""
@@ -72,7 +75,7 @@ def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -
     return FullMethod(grid, k)
 
 
-class FullMethod:
+class FullMethod(Method):
     """Every point by itself, through modal.solve."""
 
     solver = "full solve at every point"
@@ -80,18 +83,8 @@ class FullMethod:
     def __init__(self, grid: Grid, k: int) -> None:
         self.grid, self.k = grid, k
 
-    def prepare(self) -> dict[str, Array]:
-        return {}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        pass
-
     def prints(self) -> PointPrints:
-        drawn = self.grid.sampled()
-        probe = Probe(self.grid.freeze(drawn[0]))
-        return PointPrints(
-            self.grid.points, drawn, lambda point: probe.system(self.grid.freeze(point)), ROWS
-        )
+        return _point_prints(self.grid, lambda system: system)
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         points = self.grid.points(tile)
@@ -109,11 +102,8 @@ class FullMethod:
         except (SingularSystemError, AccuracyError) as fault:
             raise type(fault)(f"at {named(point)}: {fault}") from fault
 
-    def destroy(self) -> None:
-        pass
 
-
-class SpaceMethod:
+class SpaceMethod(Method):
     """All points from one certified space, which is grown on the training points and on seeded
     random ones.
 
@@ -123,7 +113,6 @@ class SpaceMethod:
     `local`, a small space for many points of a tile.
     """
 
-    solver: str
     family: Any
     space: Any = None
 
@@ -131,9 +120,6 @@ class SpaceMethod:
         self.grid, self.k, self.tolerance, self.checks = grid, k, tolerance, checks
 
     def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> Space:
-        raise NotImplementedError
-
-    def prints(self) -> Prints:
         raise NotImplementedError
 
     def located(self, tile: Slices) -> tuple[Any, Mask]:
@@ -277,9 +263,9 @@ class BodyMethod(SpaceMethod):
 
     def proved(self, space: ProvingSpace, points: Coefficients) -> Proved:
         found, proof = space.proved(points)
-        highest = space.prover.box.at(points).angular_frequency[:, None]
+        highest = space.box.at(points).angular_frequency[:, None]
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
-        return found, proof, beyond[:, : space.wanted], space.prover.provable(points)
+        return found, proof, beyond[:, : space.wanted], space.provable(points)
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
         """From the tile's corners and middle."""
@@ -302,13 +288,7 @@ class LinkMethod(SpaceMethod):
         self.family = LinkFamily(first, grid.freeze)
 
     def prints(self) -> PointPrints:
-        drawn, small = self.grid.sampled(), LinkProbe(self.family.first)
-        probe = Probe(small.system(self.grid.freeze(drawn[0])))
-
-        def of(point: Mapping[str, float]) -> Array:
-            return probe.system(small.system(self.grid.freeze(point)))
-
-        return PointPrints(self.grid.points, drawn, of, ROWS)
+        return _point_prints(self.grid, LinkProbe(self.family.first).system)
 
     def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> LinkSpace:
         return LinkSpace(self.family, self.k, self.tolerance, stored)
@@ -329,3 +309,10 @@ def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:
     corners = itertools.product(*({0, size - 1} for size in shape))
     chosen = {*corners, tuple(size // 2 for size in shape)}
     return np.array(sorted(int(np.ravel_multi_index(c, shape)) for c in chosen))
+
+
+def _point_prints(grid: Grid, small: Callable[[FrozenSystem], FrozenSystem]) -> PointPrints:
+    """Of the frozen systems of a grid. small: the system that represents one."""
+    drawn = grid.sampled()
+    probe = Probe(small(grid.freeze(drawn[0])))
+    return PointPrints(grid.points, drawn, lambda point: probe.system(small(grid.freeze(point))))

@@ -83,7 +83,8 @@ def begin(
 
 
 def fill(comm: Any | None, held: MapStore, method: Method, quiet: bool | None) -> None:
-    """Compute the tiles that are missing, each on one rank."""
+    """Compute the tiles that are missing, each on one rank. The first fault of any rank is raised
+    on all of them."""
     with tqdm(
         total=int(np.prod(held.shape)),
         initial=held.finished,
@@ -107,41 +108,14 @@ def fill(comm: Any | None, held: MapStore, method: Method, quiet: bool | None) -
             held.finished_tiles[held.place(tile)] = True
             bar.update(int(np.prod([s.stop - s.start for s in tile])))
 
-        compute_tiles(comm, held.tiles(), compute, accept)
-
-
-def compute_tiles(
-    comm: Any | None,
-    tiles: Sequence[Slices],
-    compute: Callable[[Slices], Columns | None],
-    accept: Callable[[Slices, Columns | None], None],
-) -> None:
-    """Compute all tiles, each on one rank.
-
-    Parameters
-    ----------
-    comm : communicator or None
-        All its ranks call this function; None: this process alone.
-    tiles : sequence of tuple of slice
-        Those of the first rank count.
-    compute : callable
-        Computes a tile and stores it, or returns its columns. Called on any rank.
-    accept : callable
-        Takes what `compute` returned. Called on the first rank, for every tile.
-
-    Raises
-    ------
-    Exception
-        The first one that any rank has raised, on all ranks.
-    """
-    if comm is None:
-        for tile in tiles:
-            accept(tile, compute(tile))
-    elif comm.rank == 0:
-        _Distribution(comm, tiles, compute, accept).run()
-    else:
-        with signals_ignored():
-            _take_part(comm, compute)
+        if comm is None:
+            for tile in held.tiles():
+                accept(tile, compute(tile))
+        elif comm.rank == 0:
+            _Distribution(comm, held.tiles(), compute, accept).run()
+        else:
+            with signals_ignored():
+                _take_part(comm, compute)
 
 
 class _Distribution:

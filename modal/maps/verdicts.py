@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from assembly.system.frozen import FrozenSystem
 from modal.data.variables import MAP
 from modal.maps.grid import Grid
-from modal.proofs.codes import PROOFS
-from modal.proofs.judge import STABLE, UNDECIDED, WORDS, Verdict, judge
+from modal.proofs.judge import PROOFS, STABLE, UNDECIDED, WORDS, Verdict, judge
 from modal.proofs.verdict import AFFORDABLE, ALL_MODES, Stability, stability
 from modal.reduction.full_order import full_modes
 

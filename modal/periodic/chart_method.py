@@ -23,6 +23,7 @@ from assembly.errors import AccuracyError, ConvergenceError
 from assembly.mechanisms.mechanism import LARGE_BODY, MechanismSystem
 from assembly.system.frozen import FrozenSystem
 from modal.maps.grid import Grid, named
+from modal.maps.methods import Method
 from modal.maps.store import Slices
 from modal.maps.verdicts import columns
 from modal.periodic.chart_motion import (
@@ -42,12 +43,11 @@ from modal.periodic.floquet import BASIS_ACCURACY, floquet
 from modal.periodic.floquet_modes import periodic_verdict
 from modal.periodic.sampling import check_period, sampling
 from modal.periodic.tolerances import DENSE, FASTER, REFINEMENTS, RESOLVED, SAFETY, SMOOTH
-from modal.proofs.codes import COUNT, MODES
-from modal.proofs.judge import Verdict
+from modal.proofs.judge import COUNT, MODES, Verdict
 from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
+from modal.reduction.interpolation import ParameterPolynomial, parameter_polynomial
 from modal.reduction.link_space import LinkFamily, LinkSpace, linked
 from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_space
-from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
 from modal.reduction.tolerances import WHOLE, WORTH_A_SPACE
 from modal.transient.equations import SecondOrderModel, freezer, instants, is_second_order
 from modal.types import Array, Complex, Index
@@ -57,7 +57,7 @@ Period = float | Callable[..., float]
 KNOWN = 0.05  # largest error a period of an exponent that is known
 
 
-class ChartMethod:
+class ChartMethod(Method):
     """The points of a chart: `prepare` or `restore`, then tiles in any order.
 
     panels: of shared shapes, and the number of each point's in `places`; none where points are
@@ -96,7 +96,7 @@ class ChartMethod:
             times = period * np.random.default_rng([37, *place]).uniform(size=TIMES)
             return probe.of(instants(model, times), period)
 
-        return PointPrints(self.grid.points, self.grid.sampled(), of, MotionProbe.rows)
+        return PointPrints(self.grid.points, self.grid.sampled(), of)
 
     def prepare(self) -> dict[str, NDArray[Any]]:
         """The panels, where the motions share their shapes."""
@@ -261,9 +261,6 @@ class ChartMethod:
     def _turning(self, x: Array) -> float:
         """2π/T, rad/s."""
         return 2.0 * np.pi / self.period(self._named(x))
-
-    def destroy(self) -> None:
-        """Nothing to release."""
 
 
 @dataclass(frozen=True)

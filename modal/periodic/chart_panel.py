@@ -19,8 +19,11 @@ from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet import FAST
 from modal.periodic.slow_motion import slow_motion
 from modal.periodic.tolerances import ENOUGH, FASTER, FEWEST, MOST_STEPS, RESOLUTION, TOLERANCE
-from modal.reduction.interpolation import fourier_interpolant
-from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
+from modal.reduction.interpolation import (
+    ParameterPolynomial,
+    fourier_interpolant,
+    parameter_polynomial,
+)
 from modal.types import Array
 
 

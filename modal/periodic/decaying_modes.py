@@ -30,7 +30,7 @@ from scipy.special import binom
 
 from modal.eigen.tolerances import GROUP, ROUNDS
 from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of
-from modal.reduction.parameter_polynomial import ParameterPolynomial, parameter_polynomial
+from modal.reduction.interpolation import ParameterPolynomial, parameter_polynomial
 from modal.reduction.tolerances import GUARD
 from modal.types import Array
 

@@ -13,8 +13,7 @@ import xarray as xr
 from assembly.errors import InputError
 from modal.periodic.periodic_modes import Orbits, PeriodicShapes
 from modal.periodic.tolerances import RESOLVED
-from modal.proofs.codes import COUNT, MODES
-from modal.proofs.judge import STABLE, UNDECIDED, judge
+from modal.proofs.judge import COUNT, MODES, STABLE, UNDECIDED, judge
 from modal.proofs.judge import Verdict as Judged
 from modal.reduction.interpolation import Interpolant
 from modal.types import Array, Complex

@@ -48,7 +48,7 @@ def periodic_frames(shapes: Inexact, duals: Inexact) -> Complex | None:
     turned = duals[0] @ frames[count]
     if not np.linalg.cond(turned) <= WORST_CONDITION:
         return None
-    rate = la.logm(turned, disp=False)[0] / count
+    rate = la.logm(turned) / count
     return np.asarray(frames[:count] @ la.expm(-np.arange(count)[:, None, None] * rate))
 
 

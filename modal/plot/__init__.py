@@ -2,11 +2,10 @@
 
 from modal.plot.campbell_diagram import campbell
 from modal.plot.forced import bode, nyquist, orbit, response, waterfall
-from modal.plot.loci import instability_box, root_locus
 from modal.plot.map_regions import growth, verdict
 from modal.plot.mode_shape import shape
 from modal.plot.periodic import participation, periodic_mode, rotor_verdict
-from modal.plot.track_curves import frequencies, growth_rates
+from modal.plot.track_curves import frequencies, growth_rates, instability_box, root_locus
 
 map = verdict
 tracks = frequencies

@@ -1,4 +1,4 @@
-"""The axes that a plot draws on, and what tells many curves apart."""
+"""The axes that a plot draws on, their labels, and what tells many curves apart."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import AsinhLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 from numpy.typing import NDArray
-from xarray import Dataset
+from xarray import DataArray, Dataset
 
 from assembly.arguments import check_kind
 from assembly.errors import InputError
-from modal.plot.colours import DASHES, PALETTE, RIGID, colour, dashes
+from modal.data.units import units_of
+from modal.plot.colours import DASHES, PALETTE, RIGID, colour, dashes, plain
 
 
 def axes(ax: Axes | None, **options: Any) -> Axes:
@@ -42,6 +43,29 @@ def check_result(result: object, variables: Sequence[str], what: str) -> None:
     if not set(variables) <= {*result.data_vars, *result.dims}:  # type: ignore[attr-defined]
         names = ", ".join(map(str, result.dims))  # type: ignore[attr-defined]
         raise InputError(f"plot: expected {what}, got a dataset over {names}")
+
+
+def words_of(variable: DataArray) -> str:
+    """The long name of a coordinate or variable, for a label."""
+    return plain(str(variable.attrs.get("long_name", variable.name)).replace("_", " "))
+
+
+def axis_label(variable: DataArray, words: str | None = None, prefix: str = "") -> str:
+    """`long name (units)` of a coordinate or variable.
+
+    Parameters
+    ----------
+    variable : DataArray
+        Its attributes `units` and `long_name` are shown.
+    words : str, optional
+        Shown in place of the long name, where that is too long for an axis or names one curve of
+        several.
+    prefix : {"", "m", "µ"}
+        Prefix of the unit, for values drawn with the factor of `PREFIXES`.
+    """
+    name = words or words_of(variable)
+    units = units_of(variable)
+    return f"{name} ({prefix}{units})" if units else name
 
 
 def distinct(dashed: bool = True) -> int:
@@ -102,8 +126,7 @@ def key(ax: Axes, count: int, what: str = "mode", dashed: bool = True) -> None:
 
 
 NEAR = 0.8  # font sizes from the axes down to a legend below them
-TICK_LABELS = 1.7  # font sizes that the tick labels of the x axis take
-LABEL = 1.7  # font sizes that the label of the x axis takes
+ROW = 1.7  # font sizes that the tick labels of the x axis take, and that its label takes
 WIDER = 1.2  # width of a legend over that of its axes
 
 
@@ -142,7 +165,7 @@ def _below(ax: Axes) -> Transform:
     figure = ax.get_figure(root=True)
     assert figure is not None
     ticked = ax.xaxis.get_tick_params()["labelbottom"]
-    sizes = NEAR + TICK_LABELS * ticked + LABEL * bool(ax.get_xlabel())
+    sizes = NEAR + ROW * (ticked + bool(ax.get_xlabel()))
     points = FontProperties(size=rcParams["axes.labelsize"]).get_size_in_points()
     down = ScaledTranslation(0.0, -sizes * points / 72.0, figure.dpi_scale_trans)
     return ax.transAxes + down

@@ -13,9 +13,17 @@ from xarray import Dataset
 
 from assembly.errors import InputError
 from modal.data.growth import growing
-from modal.plot.axes import TRACKS, axes, check_result, distinct, key, legend_below, styles
+from modal.plot.axes import (
+    TRACKS,
+    axes,
+    axis_label,
+    check_result,
+    distinct,
+    key,
+    legend_below,
+    styles,
+)
 from modal.plot.colours import FLUTTER, ink
-from modal.plot.labels import axis_label
 from modal.plot.placement import End, beside_ends, beside_points, line_ends
 from modal.plot.track_curves import (
     EVENT_MARKERS,

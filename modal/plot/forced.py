@@ -15,8 +15,7 @@ from xarray import DataArray, Dataset
 
 from assembly.arguments import as_number
 from assembly.errors import InputError
-from modal.plot.axes import RESPONSE, axes, check_result, key, remove_x_label, styles
-from modal.plot.labels import axis_label
+from modal.plot.axes import RESPONSE, axes, axis_label, check_result, key, remove_x_label, styles
 
 
 def response(result: Dataset, ax: Axes | None = None) -> list[Line2D]:

@@ -15,9 +15,8 @@ from scipy.ndimage import distance_transform_edt, generate_binary_structure, max
 from xarray import Dataset
 
 from modal.maps.classes import NAMES, classes
-from modal.plot.axes import MAP, axes, check_result, legend_below
+from modal.plot.axes import MAP, axes, axis_label, check_result, legend_below
 from modal.plot.colours import DIVERGENCE, FLUTTER, HATCH, MARK, STABLE, UNDECIDED
-from modal.plot.labels import axis_label
 from modal.proofs import judge
 
 COLOURS = (UNDECIDED, STABLE, DIVERGENCE, FLUTTER)  # of the verdicts from undecided on

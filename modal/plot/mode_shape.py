@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from modal.eigen.modes import Modes
-from modal.exchange.outer_faces import outer_faces
-from modal.exchange.shape_set import Cells, shape_set
+from modal.exchange.shape_set import line_segments, outer_faces, shape_set
 from modal.types import Array, Index
 
-ZOOM = 0.88  # room for the labels of the axes
-TICKS = 4  # intervals along each axis
 SHARE = 0.12  # of the size of the model: the largest displacement in the drawing
 
 
@@ -69,7 +66,7 @@ def shape(
     size = float(np.ptp(shapes.points, axis=0).max()) or 1.0
     largest = float(np.abs(shapes.displacements[number - 1]).max()) or 1.0
     deformed = shapes.points + SHARE * size / largest * moved
-    lines, faces = _segments(shapes.cells), outer_faces(shapes.cells)
+    lines, faces = line_segments(shapes.cells), outer_faces(shapes.cells)
     artists: list[Line3DCollection | Poly3DCollection] = []
     if len(lines):
         ax.add_collection3d(Line3DCollection(shapes.points[lines], colors="0.75", lw=1.0))
@@ -84,12 +81,6 @@ def shape(
     hertz = shapes.frequency[number - 1]
     ax.set_title(f"mode {number}" + ("" if np.isnan(hertz) else f", {hertz:.4g} Hz"))
     return artists
-
-
-def _segments(cells: Cells) -> Index:
-    """Nodes (L, 2) of all line cells."""
-    lines = [np.asarray(nodes)[:, :2] for kind, nodes in cells if kind == "line"]
-    return np.concatenate(lines) if lines else np.zeros((0, 2), dtype=np.intp)
 
 
 def _amount(moved: Array, nodes: Index, largest: float) -> Array:
@@ -109,8 +100,8 @@ def _frame(ax: Axes3D, points: Array) -> None:
         ylabel="y (m)",
         zlabel="z (m)",
     )
-    ax.set_box_aspect(None, zoom=ZOOM)
+    ax.set_box_aspect(None, zoom=0.88)  # room for the labels of the axes
     size = FontProperties(size=rcParams["axes.labelsize"]).get_size_in_points()
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-        axis.set_major_locator(MaxNLocator(TICKS))
+        axis.set_major_locator(MaxNLocator(nbins=4))
         axis.labelpad = max(4.0, size - 6.0)

@@ -9,9 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from modal.plot.axes import axes, key, legend_below, styles
+from modal.plot.axes import axes, axis_label, key, legend_below, styles
 from modal.plot.colours import colour, ink
-from modal.plot.labels import axis_label
 
 LABELS = {
     "frozen": "frozen at one azimuth",

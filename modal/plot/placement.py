@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
 LINE = 1.15  # height of a line of text over its font size
 STEP = 0.45  # of the font size, from a point out
@@ -113,17 +114,10 @@ def beside_ends(ax: Axes, ends: Sequence[End], same: float = 2.0) -> None:
 def spread(centres: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     """Rising positions at least `gap` apart whose squared distances to the given ones are least.
 
-    Neighbours that are too close form a block about their mean (pool adjacent violators).
+    Positions less rank × gap are an isotonic regression.
     """
-    blocks: list[tuple[float, int]] = []  # mean of position − rank × gap, number of labels
-    for n, centre in enumerate(centres):
-        mean, count = float(centre) - n * gap, 1
-        while blocks and blocks[-1][0] > mean:
-            before, size = blocks.pop()
-            mean, count = (mean * count + before * size) / (count + size), count + size
-        blocks.append((mean, count))
-    means, counts = np.transpose(blocks) if blocks else np.zeros((2, 0))
-    return np.asarray(np.repeat(means, counts.astype(int)) + gap * np.arange(len(centres)))
+    ranks = gap * np.arange(len(centres))
+    return np.asarray(isotonic_regression(centres - ranks).x + ranks)
 
 
 def beside_points(

@@ -29,8 +29,7 @@ import scipy.sparse as sp
 
 from assembly.linalg.combination import Kronecker
 from assembly.magnitudes import EQUAL
-from modal.eigen.mirror_parts import parts_of
-from modal.eigen.quadratic import Quadratic
+from modal.eigen.quadratic import Quadratic, parts_of
 from modal.eigen.tolerances import ZERO
 from modal.proofs.ratios import is_semidefinite, skew_ratio
 from modal.reduction.affine import AffineFamily, Coefficients
@@ -111,41 +110,33 @@ class Box:
         )
 
 
-@dataclass(frozen=True)
-class Group:
-    """Operators whose coefficients keep their ratios: factor(p) Σ_j weights_j A_j.
+def groups(table: Array, columns: Mask) -> Array:
+    """Groups of operators whose coefficients keep their ratios over all points: the coefficients
+    (G, J) of each group at factor one.
 
-    Parameters
-    ----------
-    weights : ndarray, shape (J,)
-        Coefficients of the family's operators at factor one.
+    table (P, J): the coefficients of the points. columns (J,): the operators that are grouped.
     """
-
-    weights: Array
-
-    def factor(self, table: Array) -> Array:
-        """The factor at every point, from the points' coefficients (P, J)."""
-        j = int(np.abs(self.weights).argmax())
-        return np.asarray(table[:, j] / self.weights[j])
-
-
-def groups(table: Array, columns: Mask) -> list[Group]:
-    """The groups of a table of coefficients (P, J), of the chosen columns (J,)."""
-    proportional: list[Group] = []
+    proportional: list[Array] = []
     directions: list[Array] = []
     for j in np.flatnonzero(columns & (np.abs(table).max(axis=0, initial=0.0) > 0.0)):
         column = table[:, j]
         size = float(np.linalg.norm(column))
-        for i, direction in enumerate(directions):
+        for weights, direction in zip(proportional, directions, strict=True):
             along = float(direction @ column)
             if np.linalg.norm(column - along * direction) <= ZERO * size:
-                proportional[i].weights[j] = along
+                weights[j] = along
                 break
         else:
             directions.append(column / size)
-            proportional.append(Group(np.zeros(table.shape[1])))
-            proportional[-1].weights[j] = size
-    return proportional
+            proportional.append(np.zeros(table.shape[1]))
+            proportional[-1][j] = size
+    return np.array(proportional).reshape(-1, table.shape[1])
+
+
+def factors(of_groups: Array, table: Array) -> Array:
+    """The factor of every group at every point, (P, G), from the points' coefficients (P, J)."""
+    largest = np.abs(of_groups).argmax(axis=1)
+    return np.asarray(table[:, largest] / of_groups[np.arange(len(of_groups)), largest])
 
 
 @dataclass(frozen=True)
@@ -169,6 +160,11 @@ class PointBoxes:
         """W² + γW, (rad/s)²: the largest xᴴSx / xᴴMx of an unstable mode."""
         W = self.angular_frequency
         return np.asarray(W * (W + self.gyroscopic))
+
+    @property
+    def bounded(self) -> Mask:
+        """Points (P,) whose box is finite."""
+        return np.isfinite(self.circulatory)
 
     def first(self, lowest: float) -> Box:
         """The box of the first point; lowest: about the least xᵀSx / xᵀMx, (rad/s)²."""
@@ -202,7 +198,11 @@ class FamilyBox:
             # One group with a ratio has been factorized as positive definite.
             ratios = self._ratios[np.isfinite(self._ratios)]
             definite = len(self._damping) == 1 and bool(np.any(ratios > 0.0))
-            dissipative = [definite or self._is_dissipative(g, span.damping) for g in self._damping]
+            positive = (factors(self._damping, span.damping) >= 0.0).all(axis=0)
+            dissipative = [
+                definite or (acts and is_semidefinite(self._parts(weights)[0]))
+                for weights, acts in zip(self._damping, positive, strict=True)
+            ]
             self._dissipative = np.array(dissipative, dtype=bool)
         else:
             self._turning_ratios, self._ratios = stored["turning"], stored["circulatory"]
@@ -224,79 +224,61 @@ class FamilyBox:
             self.family.n, [(weights[j], terms[j].operator) for j in np.flatnonzero(weights)]
         )
 
-    def _gyroscopic_ratio(self, group: Group) -> float:
+    def _gyroscopic_ratio(self, group: Array) -> float:
         """max |xᴴGx| / xᴴMx of a group; |w| itself for m ⊗ w̃ with the mass m ⊗ I."""
         mass = [self.family.terms[j].operator for j in np.flatnonzero(self._mass[0])]
-        terms = [self.family.terms[j].operator for j in np.flatnonzero(group.weights)]
+        terms = [self.family.terms[j].operator for j in np.flatnonzero(group)]
         if len(mass) == 1 and isinstance(mass[0], Kronecker):
             m, a = mass[0].m, mass[0].a * self._mass[0].max()
             if all(isinstance(term, Kronecker) and term.m is m for term in terms):
-                weights = group.weights[group.weights != 0.0]
+                weights = group[group != 0.0]
                 w = sum(c * term.a for c, term in zip(weights, terms, strict=True))
                 if np.array_equal(a, a[0, 0] * np.eye(len(a))):
                     return float(np.linalg.norm(w, 2) / a[0, 0])
-        return skew_ratio(self._parts(group.weights)[1], self._parts(self._mass[0])[0])
-
-    def _is_dissipative(self, group: Group, table: Array) -> bool:
-        return bool(np.all(group.factor(table) >= 0.0)) and is_semidefinite(
-            self._parts(group.weights)[0]
-        )
+        return skew_ratio(self._parts(group)[1], self._parts(self._mass[0])[0])
 
     def _circulatory_ratios(self, table: Array) -> tuple[Array, Array]:
         """Reference factors of the damping groups; κ of each circulatory group relative to them."""
-        factors = np.array([group.factor(table) for group in self._damping])
-        reference = np.array([np.median(f[f > 0.0]) if np.any(f > 0.0) else 0.0 for f in factors])
-        weights = sum((f * g.weights for f, g in zip(reference, self._damping, strict=True)), 0.0)
+        acting = factors(self._damping, table).T
+        reference = np.array([np.median(f[f > 0.0]) if np.any(f > 0.0) else 0.0 for f in acting])
+        damping = self._parts(reference @ self._damping)[0] if np.any(reference) else None
         ratios = np.full(len(self._circulatory), np.inf)
-        if np.any(reference):
-            damping = self._parts(np.asarray(weights))[0]
-            for i, group in enumerate(self._circulatory):
-                skew = self._parts(group.weights)[1]
-                ratios[i] = skew_ratio(skew, damping)
         for i, group in enumerate(self._circulatory):
-            if not np.isfinite(ratios[i]) and not self._parts(group.weights)[1].nnz:
+            skew = self._parts(group)[1]
+            if damping is not None:
+                ratios[i] = skew_ratio(skew, damping)
+            elif not skew.nnz:
                 ratios[i] = 0.0
         return reference, ratios
 
     def at(self, at: Coefficients) -> PointBoxes:
         """The box of every point."""
         at = at.padded(len(self.family.terms))
-        gyroscopic = np.zeros(len(at))
-        circulatory = np.zeros(len(at))
-        known = spanned(at.damping, self._turning + self._damping)
+        known = spanned(at.damping, np.vstack([self._turning, self._damping]))
         skewed = np.array([term.symmetry != 1 for term in self.family.terms])
         known &= spanned(at.stiffness, self._circulatory, skewed)
         known &= np.all(at.mass == self._mass[0], axis=1) & (len(self._mass) == 1)
-        for group, ratio in zip(self._turning, self._turning_ratios, strict=True):
-            gyroscopic += np.abs(group.factor(at.damping)) * ratio
-        strength = self._strength(at.damping)
-        for group, ratio in zip(self._circulatory, self._ratios, strict=True):
-            size = np.abs(group.factor(at.stiffness))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                circulatory += np.where((size > 0.0) & (ratio > 0.0), size * ratio / strength, 0.0)
-        dissipative = np.ones(len(at), dtype=bool)
-        for group, positive in zip(self._damping, self._dissipative, strict=True):
-            acts = group.factor(at.damping)
-            dissipative &= (acts == 0.0) | (positive & (acts > 0.0))
+        gyroscopic = np.abs(factors(self._turning, at.damping)) @ self._turning_ratios
+        acts, used = factors(self._damping, at.damping), self._reference > 0.0
+        # t(p) with D(p) ⪰ t(p) D of the reference factors.
+        strength = (acts[:, used] / self._reference[used]).min(axis=1, initial=np.inf)
+        strength = np.where(np.isfinite(strength), strength, 0.0)[:, None]
+        size, ratios = np.abs(factors(self._circulatory, at.stiffness)), self._ratios
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where((size > 0.0) & (ratios > 0.0), size * ratios / strength, 0.0)
+        circulatory = terms.sum(axis=1)
+        dissipative = ((acts == 0.0) | (self._dissipative & (acts > 0.0))).all(axis=1)
         circulatory = np.where(known & dissipative, circulatory, np.inf)
         return PointBoxes(gyroscopic, circulatory, dissipative)
 
-    def _strength(self, table: Array) -> Array:
-        """t(p) with D(p) ⪰ t(p) D of the reference factors."""
-        t = np.full(len(table), np.inf)
-        for factor, group in zip(self._reference, self._damping, strict=True):
-            if factor > 0.0:
-                t = np.minimum(t, group.factor(table) / factor)
-        return np.where(np.isfinite(t), t, 0.0)
 
-
-def spanned(table: Array, of_groups: list[Group], columns: Mask | None = None) -> Mask:
+def spanned(table: Array, of_groups: Array, columns: Mask | None = None) -> Mask:
     """Points (P,) whose coefficients (P, J), of some columns, are what the groups make of them."""
     combined = np.zeros_like(table)
     assigned = np.zeros(table.shape[1], dtype=bool)
-    for group in of_groups:
-        acts = np.flatnonzero((group.weights != 0.0) & ~assigned[: len(group.weights)])
-        combined[:, acts] = group.factor(table)[:, None] * group.weights[acts]
+    for weights, factor in zip(of_groups, factors(of_groups, table).T, strict=True):
+        acts = np.flatnonzero((weights != 0.0) & ~assigned[: len(weights)])
+        combined[:, acts] = factor[:, None] * weights[acts]
         assigned[acts] = True
     chosen = np.ones(table.shape[1], dtype=bool) if columns is None else columns
     size = np.abs(table).max(axis=0, initial=0.0) + np.abs(combined).max(axis=0, initial=0.0)

@@ -13,8 +13,10 @@ so that nothing crosses while the Schur complement of Z in Q stays regular, whic
 
     ‖Q_zv Q_vv(iω)⁻¹ Q_vz‖ < 1 − θ     in the norm of K_ref and its dual.
 
-which modal/proofs/poles.py and couplings.py bound. Then the full problem has as many unstable
-eigenvalues as the reduced one.
+which modal/proofs/poles.py bounds. Then the full problem has as many unstable eigenvalues as the
+reduced one. In what couples V with Z the part of an image that K_ref V balances does not count, as
+Z is orthogonal to V in K_ref. Norms dual to K_ref come from the two sketches of the basis,
+‖f‖² ≤ ‖K_ref⁻¹f‖_M ‖f‖_{M⁻¹} (modal/reduction/basis.py).
 
 θ comes from the largest ratios, on the complement of the first vectors of the basis, of M and of
 what the points change in the symmetric stiffness to K_ref (modal/proofs/ratios.py).
@@ -22,19 +24,18 @@ what the points change in the symmetric stiffness to K_ref (modal/proofs/ratios.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import scipy.linalg as la
 
-from modal.proofs.box import Group, PointBoxes, groups, spanned
-from modal.proofs.couplings import couple_skew, coupling, image, orthonormal, padded
+from modal.proofs.box import PointBoxes, factors, groups, spanned
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.ratios import Product, lanczos
 from modal.reduction.affine import Coefficients
-from modal.reduction.basis import Projected
+from modal.reduction.basis import UNDERESTIMATE, Projected
 from modal.reduction.instants import form_round_off
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reduced_eigen import SmallModes
@@ -97,7 +98,7 @@ class Completeness:
         if stored is None:
             assert start is not None
             changed = span.stiffness - reference.weights
-            sizes = [np.abs(group.factor(changed)).max() for group in self.changes]
+            sizes = np.abs(factors(self.changes, changed)).max(axis=0)
             bounds = self._bounds(start, [stiffness + reference.shift, *sizes])
         else:
             bounds = stored["complement"]
@@ -111,7 +112,7 @@ class Completeness:
         bound may have before it is taken as it is.
         """
         reference = self.reference
-        matrices = [reference.family.symmetric_part(group.weights) for group in self.changes]
+        matrices = [reference.family.symmetric_part(weights) for weights in self.changes]
         products: list[Product] = [A.__matmul__ for A in (reference.mass, *matrices)]
         positive = [True, *(False for _ in matrices)]
         (X, KX), square = orthonormal(reference, start.V)
@@ -131,8 +132,7 @@ class Completeness:
 
     def combinations(self) -> list[Array]:
         """Coefficients (J,) of M and of every group: what couples a basis with its complement."""
-        every = (*self.damping, *self.changes)
-        return [self.reference.mass_weights, *(group.weights for group in every)]
+        return [self.reference.mass_weights, *self.damping, *self.changes]
 
     def arrays(self) -> dict[str, Array]:
         """The bounds, to be kept with a stored map."""
@@ -148,15 +148,15 @@ class Completeness:
         image = self._reference_image(projected)
         # What the basis has beyond the first vectors couples with Z within their complement.
         wider = np.hypot(self._coupling, 0.5 * (self._high - self._low))
-        sketched = np.array([coupling(projected, image, group.weights) for group in self.changes])
-        skew = np.array([couple_skew(projected, image, group.weights) for group in self.changes])
+        sketched = np.array([coupling(projected, image, weights) for weights in self.changes])
+        skew = np.array([couple_skew(projected, image, weights) for weights in self.changes])
         return ComplementForms(
             self._mass,
             self._low,
             self._high,
             coupling(projected, image, reference.mass_weights),
             np.minimum(sketched, wider + skew),
-            np.array([coupling(projected, image, group.weights) for group in self.damping]),
+            np.array([coupling(projected, image, weights) for weights in self.damping]),
         )
 
     def local(
@@ -178,9 +178,8 @@ class Completeness:
             )
             return min(sketched, float(np.hypot(inside, wider)))
 
-        def all_of(sketched: Array, wider: Array, of_groups: list[Group]) -> Array:
-            triples = zip(sketched, wider, of_groups, strict=True)
-            return np.array([both(a, b, group.weights) for a, b, group in triples])
+        def all_of(sketched: Array, wider: Array, of_groups: Array) -> Array:
+            return np.array(list(map(both, sketched, wider, of_groups)))
 
         return replace(
             self._widened(forms, shared, U),
@@ -198,7 +197,7 @@ class Completeness:
         if U.shape[1] == 0:
             return forms
         ends = []
-        for weights in (self.reference.mass_weights, *(group.weights for group in self.changes)):
+        for weights in (self.reference.mass_weights, *self.changes):
             A = U.T @ self._small(projected, weights) @ U
             ends.append(la.eigvalsh(0.5 * (A + A.T))[[0, -1]])
         low, high = np.array(ends[1:]).reshape(-1, 2).T
@@ -222,11 +221,9 @@ class Completeness:
 
     def theta(self, forms: ComplementForms, at: Coefficients, stiffness: Array) -> Array:
         """θ (P,) of the head of this file; stiffness (P,): W² + γW, (rad/s)²."""
-        table = self._changed(at)
+        factor, low, high = factors(self.changes, self._changed(at)), forms.low, forms.high
         theta = (stiffness + self.reference.shift) * forms.mass
-        for group, low, high in zip(self.changes, forms.low, forms.high, strict=True):
-            factor = group.factor(table)
-            theta = theta + np.maximum(-factor * low, -factor * high)
+        theta = theta + np.maximum(-factor * low, -factor * high).sum(axis=1)
         return np.where(self._known(at), theta, np.inf)
 
     def _changed(self, at: Coefficients) -> Array:
@@ -239,7 +236,7 @@ class Completeness:
 
     def _stiffness_coupling(self, forms: ComplementForms, at: Coefficients) -> Array:
         """Bound (P,) of what the whole stiffness couples between Z and V."""
-        changed = _coupled(self._changed(at), self.changes, forms.coupling)
+        changed = np.abs(factors(self.changes, self._changed(at))) @ forms.coupling
         return self.reference.shift * forms.mass_coupling + changed
 
     def exceeds(
@@ -267,7 +264,7 @@ class Completeness:
         boxes: PointBoxes,
         modes: SmallModes,
         pairing: Complex,
-        residuals: tuple[Array, Array],
+        residuals: Sequence[Array],
         skipped: Mask,
         floor: Array,
     ) -> Mask:
@@ -280,7 +277,7 @@ class Completeness:
             All modes of the reduced problem, one of each conjugate pair, k of each point.
         pairing : ndarray, shape (P, k)
             yᴴ(2λM + E)x.
-        residuals : tuple of ndarray, shape (P, k)
+        residuals : two ndarray, shape (P, k)
             Dual norms of the residuals of right and left vectors, infinite where not known.
         skipped : ndarray of bool, shape (P, k)
             Modes that the frame prescribes: the full problem has them exactly.
@@ -292,21 +289,74 @@ class Completeness:
         bounded = np.isfinite(W)
         W = np.where(bounded, W, 0.0)
         theta = self.theta(forms, at, np.where(bounded, boxes.stiffness, 0.0))
-        damping = _coupled(at.damping, self.damping, forms.damping_coupling)
+        damping = np.abs(factors(self.damping, at.damping)) @ forms.damping_coupling
         stiffness = self._stiffness_coupling(forms, at)
         far = W**2 * forms.mass_coupling + W * damping + stiffness
         used = np.isfinite(modes.eigenvalues) & ~skipped
         poles, *norms = Poles.of(projected, modes, pairing, used, floor)
-        relative = [np.where(used, r / n, np.inf) for r, n in zip(residuals, norms, strict=True)]
-        sums = largest_on_axis(
-            W, far, forms.mass_coupling, damping, poles, (relative[0], relative[1]), used
-        )
+        relative = [  # the same of the conjugates
+            np.tile(np.where(used, r / n, np.inf), 2) for r, n in zip(residuals, norms, strict=True)
+        ]
+        sums = largest_on_axis(W, far, forms.mass_coupling, damping, poles, *relative)
         return np.asarray(bounded & (theta < 1.0) & (sums < 1.0 - theta))
 
 
-def _coupled(table: Array, of_groups: list[Group], sizes: Array) -> Array:
-    """Bound (P,) of what the groups couple, from what each couples at factor one."""
-    factors = [np.abs(group.factor(table)) for group in of_groups]
-    return np.asarray(
-        sum((f * s for f, s in zip(factors, sizes, strict=True)), np.zeros(len(table)))
-    )
+def coupling(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:
+    """max |zᴴBx| / ‖z‖‖x‖ over z in Z, x in V, in the norm of K_ref, for B = Σ_j w_j A_j and Bᴴ."""
+    plain, mirrored = images(projected, image, weights)
+    return max(dual_norm(*plain), dual_norm(*mirrored))
+
+
+def couple_skew(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:
+    """As `coupling`, for the skew part of B."""
+    plain, mirrored = images(projected, image, weights)
+    return dual_norm(*(0.5 * (a - b) for a, b in zip(plain, mirrored, strict=True)))
+
+
+def images(
+    projected: Projected, image: tuple[Array, Array], weights: Array
+) -> tuple[list[Array], list[Array]]:
+    """Sketches Θ and Ξ of BV and BᵀV without their part along K_ref V.
+
+    In K_ref-orthonormal coordinates.
+    """
+    weights = padded(weights, projected)
+    small = np.tensordot(weights, projected.matrices, axes=1)
+    out = []
+    for sketches, inside in ((projected.sketches, small), (projected.adjoint_sketches, small.T)):
+        share = inside / (projected.frequency**2)[:, None]
+        out.append(
+            [
+                (sketch - whole @ share) / projected.frequency
+                for sketch, whole in zip(
+                    np.tensordot(weights, sketches, axes=1), image, strict=True
+                )
+            ]
+        )
+    return out[0], out[1]
+
+
+def dual_norm(theta: Array, xi: Array) -> float:
+    """Bound of the norm dual to K_ref from the two sketches."""
+    return UNDERESTIMATE * float(np.sqrt(np.linalg.norm(theta, 2) * np.linalg.norm(xi, 2)))
+
+
+def image(reference: ReferenceOperator, V: Array) -> Array:
+    """K_ref V."""
+    KV = reference.shift * (reference.mass @ V)
+    for weight, term in zip(reference.weights, reference.family.terms, strict=False):
+        if weight != 0.0:
+            KV = KV + 0.5 * weight * (term.apply(V) + term.apply(V, transposed=True))
+    return np.asarray(KV)
+
+
+def orthonormal(reference: ReferenceOperator, V: Array) -> tuple[tuple[Array, Array], float]:
+    """X (n, c) of the span of V with XᵀK_refX = I, and K_refX; the median of xᵀK_refx of V's."""
+    KV = image(reference, V)
+    squares, U = la.eigh(V.T @ KV)
+    half = U / np.sqrt(squares)
+    return (V @ half, KV @ half), float(np.median(squares))
+
+
+def padded(weights: Array, projected: Projected) -> Array:
+    return np.pad(weights, (0, len(projected.matrices) - len(weights)))

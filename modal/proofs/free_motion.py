@@ -15,7 +15,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.linalg.combination import Combination
-from assembly.linalg.mirror import symmetry_of
+from assembly.linalg.symmetric import symmetry_of
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.null_chain import ELASTIC_TOLERANCE, pinned_dofs
 from modal.eigen.prescribed import prescribed_motion, rigid_images

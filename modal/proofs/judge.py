@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modal.proofs.codes import COUNT, MODES, UNSTABLE_MODE
 from modal.types import Array, Complex, Mask
 
+# What a verdict rests on, by word and by code. MODES is no proof: other modes than those examined
+# may be unstable.
+PROOFS = ("modes", "energy", "count", "lyapunov", "mode")
+MODES, ENERGY, COUNT, LYAPUNOV, UNSTABLE_MODE = range(len(PROOFS))
 UNDECIDED, STABLE, DIVERGENCE, FLUTTER = range(-1, 3)
 WORDS = {
     UNDECIDED: "undecided", STABLE: "stable", DIVERGENCE: "divergence", FLUTTER: "flutter"
@@ -19,7 +22,7 @@ WORDS = {
 class Verdict:
     """The mode that grows most: growth_rate and error_bound 1/s, critical_frequency Hz.
 
-    proof: what the verdict rests on (modal/proofs/codes.py). "Stable" is a statement on all modes.
+    proof: what the verdict rests on, one of PROOFS by number. "Stable" is a statement on all modes.
     """
 
     growth_rate: float

@@ -14,7 +14,6 @@ interval below the smallest xᵀDx / xᵀMx. No basis can count as many modes as
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,22 +30,12 @@ from modal.types import Array, Complex
 SHARPEST = 1e-10  # tolerance where a growth rate is hidden by its error bound
 
 
-@dataclass(frozen=True)
-class Examined:
-    """Certified modes of one system and what is known of the others.
-
-    eigenvalues, error_bound (k,) rad/s; proof: a code of modal/proofs/codes.py.
-    """
-
-    eigenvalues: Complex
-    error_bound: Array
-    proof: int
-    box: Box
-
-
-def examine(system: FrozenSystem, k: int, most: float = np.inf) -> Examined | None:
-    """The modes of a system from a reduced basis, grown up to `most` vectors; None where none
-    reaches the tolerance."""
+def examine(
+    system: FrozenSystem, k: int, most: float = np.inf
+) -> tuple[Complex, Array, int, Box] | None:
+    """The certified eigenvalues of a system from a reduced basis, grown up to `most` vectors, their
+    error bounds, rad/s, what is known of the others (a code of modal/proofs/judge.py), and the box;
+    None where no basis reaches the tolerance."""
     family = AffineFamily(lambda point: system, {})
     at = family.coefficients([{}])
     space = ProvingSpace(family, at, k, HALF)
@@ -61,8 +50,8 @@ def examine(system: FrozenSystem, k: int, most: float = np.inf) -> Examined | No
             found, proof = space.proved(at)
         stiffness = found.instants.stiffness[0]
         lowest = float(np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))[0])
-        box = space.prover.box.at(at).first(lowest)
-        return Examined(*found.counted(0, space.wanted), int(proof[0]), box)
+        box = space.box.at(at).first(lowest)
+        return *found.counted(0, space.wanted), int(proof[0]), box
     finally:
         space.destroy()
 

@@ -21,19 +21,22 @@ NODES = 2  # frequencies at which the modes without residuals are summed
 
 @dataclass(frozen=True)
 class Poles:
-    """All modes of the reduced problem as poles of Q_vv⁻¹, scaled to the norm of K_ref.
+    """All modes of the reduced problem, and their conjugates, as poles of Q_vv⁻¹, scaled to the
+    norm of K_ref.
 
-    values (P, k): λ less the floor. right, left (P, r, k): of unit norm. size (P, k):
-    ‖x‖‖y‖/|yᴴ(2λM + E)x|; factor: the same with the phase of the pairing. paired (P, k): λ̄ is a
-    pole too. All are zero where there is no mode.
+    values (P, 2k): λ less the floor. right, left (P, r, 2k): of unit norm. factor (P, 2k):
+    ‖x‖‖y‖/(yᴴ(2λM + E)x), zero where there is no pole.
     """
 
     values: Complex
     right: Complex
     left: Complex
-    size: Array
     factor: Complex
-    paired: Mask
+
+    @property
+    def size(self) -> Array:
+        """‖x‖‖y‖/|yᴴ(2λM + E)x|, (P, 2k)."""
+        return np.abs(self.factor)
 
     @classmethod
     def of(
@@ -57,15 +60,16 @@ class Poles:
         factor = norms[0] * norms[1] / np.where(np.abs(derivative) > tiny, derivative, tiny)
         factor = np.where(used, factor, 0.0)
         values = np.where(used, modes.eigenvalues - floor[:, None], 0.0)
-        poles = cls(
-            values, scaled[0], scaled[1], np.abs(factor), factor, used & (values.imag > 0.0)
+        mirrored = np.where(values.imag > 0.0, factor.conj(), 0.0)
+        values, right, left = (
+            np.concatenate([part, part.conj()], axis=-1) for part in (values, *scaled)
         )
+        poles = cls(values, right, left, np.concatenate([factor, mirrored], axis=1))
         return poles, norms[0], norms[1]
 
-    def distance(self, start: Array, stop: Array, mirrored: bool) -> tuple[Array, Array]:
-        """Least and largest |iω − λ| (P, k) for ω from start to stop (P, 1); mirrored: of λ̄."""
-        height = -self.values.imag if mirrored else self.values.imag
-        a, b = start - height, stop - height
+    def distance(self, start: Array, stop: Array) -> tuple[Array, Array]:
+        """Least and largest |iω − λ| (P, 2k) for ω from start to stop (P, 1)."""
+        a, b = start - self.values.imag, stop - self.values.imag
         inside = (a <= 0.0) & (b >= 0.0)
         near = np.where(inside, 0.0, np.minimum(np.abs(a), np.abs(b)))
         least = np.hypot(self.values.real, near)
@@ -73,31 +77,23 @@ class Poles:
 
     def sum_at(self, omega: Array, chosen: Mask) -> Array:
         """A bound (P,) of the norm of the sum over the chosen poles at iω, ω (P,)."""
-        total = 0.0
-        for mirrored in (False, True):
-            present = chosen & self.paired if mirrored else chosen
-            value = self.values.conj() if mirrored else self.values
-            with np.errstate(divide="ignore", invalid="ignore"):
-                weight = np.where(present, 1.0 / (1j * omega[:, None] - value), 0.0)
-            factor = self.factor.conj() if mirrored else self.factor
-            X, Y = (v.conj() if mirrored else v for v in (self.right, self.left))
-            total = total + np.matmul(
-                X * (factor * weight)[:, None, :], Y.conj().transpose(0, 2, 1)
-            )
-        size = np.abs(total)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = np.where(chosen, 1.0 / (1j * omega[:, None] - self.values), 0.0)
+        weighted = self.right * (self.factor * weight)[:, None, :]
+        size = np.abs(np.matmul(weighted, self.left.conj().transpose(0, 2, 1)))
         return np.asarray(np.sqrt(size.sum(axis=1).max(axis=1) * size.sum(axis=2).max(axis=1)))
 
 
 def largest_on_axis(
-    W: Array, far: Array, mass: float, damping: Array, poles: Poles,
-    residuals: tuple[Array, Array], used: Mask,
-) -> Array:  # fmt: skip
+    W: Array, far: Array, mass: float, damping: Array, poles: Poles, right: Array, left: Array
+) -> Array:
     """A bound (P,) of ‖Q_zv Q_vv(iω)⁻¹ Q_vz‖ over 0 ≤ ω ≤ W.
 
+    right, left (P, 2k): norms of the residuals, infinite where not known.
     Modes whose residuals are known are taken one by one; the others together, from their sum at a
     few ω and its largest slope.
     """
-    right, left = residuals
+    used = poles.size != 0.0
     known = used & np.isfinite(right)
     return _known_modes(W, far, mass, damping, poles, right, left, known) + _other_modes(
         W, far, poles, used & ~known
@@ -108,13 +104,9 @@ def _other_modes(W: Array, far: Array, poles: Poles, chosen: Mask) -> Array:
     """far² times a bound of the norm of the sum over the chosen modes."""
     if not chosen.any():
         return np.zeros(len(W))
-    zero = np.zeros((len(W), 1))
-    slope = np.zeros(len(W))
-    for mirrored in (False, True):
-        present = chosen & poles.paired if mirrored else chosen
-        least = poles.distance(zero, W[:, None], mirrored)[0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope += np.where(present, poles.size / least**2, 0.0).sum(axis=1)
+    least = poles.distance(np.zeros((len(W), 1)), W[:, None])[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(chosen, poles.size / least**2, 0.0).sum(axis=1)
     nodes = (np.arange(NODES) + 0.5) / NODES
     largest = np.max([poles.sum_at(W * node, chosen) for node in nodes], axis=0)
     return np.asarray(far**2 * (largest + 0.5 * W / NODES * slope))
@@ -130,7 +122,7 @@ def _known_modes(
     """
     lam = poles.values
     heights = np.clip(np.where(known, lam.imag, 0.0), 0.0, W[:, None])
-    heights = heights[:, known.any(axis=0)]
+    heights = heights[:, (known & (lam.imag >= 0.0)).any(axis=0)]
     ends = np.zeros((len(W), 1)), W[:, None]
     centers = np.sort(np.concatenate([heights, *ends], axis=1), axis=1)
     edges = 0.5 * (centers[:, 1:] + centers[:, :-1])
@@ -139,13 +131,9 @@ def _known_modes(
         slope = (W[:, None] + np.abs(lam)) * mass + damping[:, None]
     worst = np.zeros(len(W))
     for j in range(centers.shape[1]):
-        total = np.zeros(len(W))
-        for mirrored in (False, True):
-            present = known & poles.paired if mirrored else known
-            least, most = poles.distance(cuts[:, j : j + 1], cuts[:, j + 1 : j + 2], mirrored)
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                inner = right * left / least + (right + left) * slope + most * slope**2
-                term = poles.size * np.fmin(far[:, None] ** 2 / least, inner)
-            total += np.where(present, term, 0.0).sum(axis=1)
-        worst = np.maximum(worst, total)
+        least, most = poles.distance(cuts[:, j : j + 1], cuts[:, j + 1 : j + 2])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            inner = right * left / least + (right + left) * slope + most * slope**2
+            term = poles.size * np.fmin(far[:, None] ** 2 / least, inner)
+        worst = np.maximum(worst, np.where(known, term, 0.0).sum(axis=1))
     return np.where(np.isnan(worst), np.inf, worst)

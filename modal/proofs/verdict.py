@@ -16,9 +16,18 @@ from modal.eigen.solve import solve
 from modal.eigen.tolerances import HALF
 from modal.proofs.all_modes import all_modes
 from modal.proofs.box import Box, box_of
-from modal.proofs.codes import COUNT, ENERGY, LYAPUNOV, MODES, PROOFS
 from modal.proofs.free_motion import without_translations
-from modal.proofs.judge import STABLE, UNDECIDED, WORDS, judge
+from modal.proofs.judge import (
+    COUNT,
+    ENERGY,
+    LYAPUNOV,
+    MODES,
+    PROOFS,
+    STABLE,
+    UNDECIDED,
+    WORDS,
+    judge,
+)
 from modal.proofs.one_state import decays, examine
 from modal.proofs.ratios import is_definite
 from modal.types import Array, Complex, Mask
@@ -201,12 +210,12 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
     if small.rigid.shape[1]:
         free = without_translations(small)
         if free is None:
-            return _without_modes(ENERGY, Box(0.0, 0.0, 0.0))
+            return _by_energy(Box(0.0, 0.0, 0.0))
         small, zeros = free
     quadratic = Quadratic(small)
     box = box_of(quadratic)
     if box.circulatory == 0.0 and _is_resisted(small, quadratic.stiffness_parts[0]):
-        return _without_modes(ENERGY, box)
+        return _by_energy(box)
     decided = _by_all_modes(small, zeros, box)
     return decided if result is None or decided.verdict != WORDS[UNDECIDED] else result
 
@@ -234,9 +243,9 @@ def _large(system: FrozenSystem, k: int, most: float = np.inf) -> Stability | No
     examined = examine(system, k, most)
     if examined is None:
         return None
-    result = _conclude(examined.eigenvalues, examined.error_bound, examined.proof, examined.box)
+    result = _conclude(*examined)
     undecided = result.verdict == WORDS[UNDECIDED]
-    if undecided and examined.box.is_bounded and decays(Quadratic(system)):
+    if undecided and result.box.is_bounded and decays(Quadratic(system)):
         return replace(result, verdict=WORDS[STABLE], proof=PROOFS[LYAPUNOV], examined_to=np.inf)
     return result
 
@@ -248,11 +257,12 @@ def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
     return modes.eigenvalues[counts][:k], modes.error_bound[counts][:k]
 
 
-def _without_modes(proof: int, box: Box) -> Stability:
+def _by_energy(box: Box) -> Stability:
+    """Stable, whatever the modes."""
+    nothing, unknown = np.zeros(0), (np.nan, np.nan, np.nan)
     return Stability(
-        WORDS[STABLE], PROOFS[proof], np.nan, np.nan, np.nan, 0, np.inf, box, np.zeros(0, complex),
-        np.zeros(0),
-    )  # fmt: skip
+        WORDS[STABLE], PROOFS[ENERGY], *unknown, 0, np.inf, box, nothing.astype(complex), nothing
+    )
 
 
 def _conclude(
@@ -262,8 +272,6 @@ def _conclude(
 
     settled: modes that are known not to grow.
     """
-    if not len(eigenvalues) and proof != MODES:
-        return _without_modes(proof, box)
     size = np.abs(eigenvalues)
     outside = np.abs(eigenvalues.imag) > box.angular_frequency + bound
     # Outside the box a growth rate of half of the digits is round-off.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from modal.data.integrity import checksum
+from modal.data.checkpoint import checksum
 
 OURS = ("assembly", "modal", "numpy", "scipy", "xarray")  # packages whose objects keep caches
 

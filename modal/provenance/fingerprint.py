@@ -28,7 +28,6 @@ from modal.types import Array
 Slices = tuple[slice, ...]
 
 TIMES = 8  # values at which a model that is solved value by value, or a motion, is sampled
-ROWS = 2 + 2 * len(PARTS)  # of the fingerprint of one system
 GROUPS = {"M": 0} | dict.fromkeys(DAMPING_PARTS, 1) | dict.fromkeys(STIFFNESS_PARTS, 2)
 
 
@@ -83,7 +82,7 @@ class Probe:
         return np.array([[share / np.sqrt(self.n), 1.0]])
 
     def system(self, system: FrozenSystem) -> Array:
-        """Rows (ROWS, 2) of a frozen system: its size, its rigid fields, and every part."""
+        """Rows (·, 2) of a frozen system: its size, its rigid fields, and every part."""
         if system.n != self.n:
             return Probe(system).system(system)
         rows = np.array([self.matrix(system.parts[name], GROUPS[name]) for name in PARTS])
@@ -114,7 +113,6 @@ class FamilyPrints:
         self.probe = Probe(first)
         tables = _tables(span)
         self.known = tables.shape[-1]
-        self.rows = len(ROLES) * (self.known + 2)
         self.largest = np.abs(tables).max(axis=0)
         operators = np.zeros((len(ROLES), self.known, 2, 2))
         for group, j in np.argwhere(self.largest > 0.0):
@@ -153,9 +151,8 @@ class PointPrints:
         points: Callable[[Slices], Sequence[Point]],
         drawn: Sequence[Point],
         of: Callable[[Point], Array],
-        rows: int,
     ) -> None:
-        self.points, self.of, self.rows = points, of, rows
+        self.points, self.of = points, of
         self.model = np.vstack([of(point) for point in drawn])
 
     def tile(self, tile: Slices) -> Array:
@@ -168,8 +165,6 @@ class MotionProbe:
 
     The first instant gives the scales of all.
     """
-
-    rows = 1 + ROWS
 
     def __init__(self) -> None:
         self._probe: Probe | None = None
@@ -195,11 +190,37 @@ class MotionProbe:
             self._balance = np.asarray(scaling, dtype=float)
         x, *y = np.random.default_rng(29).choice([-1.0, 1.0], (3, n))
         image = (A @ (self._balance * x)) / self._balance
-        rows = np.zeros((ROWS, 2))
-        rows[0] = n, 1.0
-        rows[1:5, 0] = [part for s in y for part in (np.real(s @ image), np.imag(s @ image))]
-        rows[1:5, 1] = np.linalg.norm(image)
-        return rows
+        products = [part for s in y for part in (np.real(s @ image), np.imag(s @ image))]
+        return np.array([[n, 1.0], *([part, np.linalg.norm(image)] for part in products)])
+
+
+def family_prints(
+    family: AffineFamily, first: FrozenSystem, span: Coefficients, at: Coefficients, size: int
+) -> Array:
+    """Of an affine family at all values of a sweep, by blocks of some size, (rows, 2)."""
+
+    def block(where: Any) -> tuple[AffineFamily, Coefficients]:
+        return family, at.take(where[0])
+
+    prints = FamilyPrints(family, first, span, block)
+    starts = range(0, len(at), size)
+    return np.vstack([prints.model, *(prints.tile((slice(n, n + size),)) for n in starts)])
+
+
+def drawn_prints(freeze: Callable[[float], FrozenSystem], at: Array) -> Array:
+    """Of the first and last value and a seeded draw of others, (rows, 2).
+
+    Rows of a value where the model cannot be frozen are zero.
+    """
+    probe = Probe(freeze(float(at[0])))
+    numbers = np.random.default_rng(41).permutation(len(at))[:TIMES]
+    rows = []
+    for value in at[np.unique([0, *numbers, len(at) - 1])].tolist():
+        try:
+            rows.append(probe.system(freeze(value)))
+        except Exception:  # raised again, and named, when the sweep comes there
+            rows.append(np.zeros_like(rows[0]))
+    return np.vstack(rows)
 
 
 def _tables(at: Coefficients) -> Array:

@@ -21,8 +21,7 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.linalg.combination import Combination, Kronecker, transpose_of, within_range
-from assembly.linalg.mirror import symmetry_of
-from assembly.linalg.symmetric import Symmetric, upper_triangle
+from assembly.linalg.symmetric import Symmetric, symmetry_of, upper_triangle
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.prescribed import frame_rate
 from modal.eigen.tolerances import HALF

@@ -28,8 +28,7 @@ from assembly.linalg.combination import Kronecker
 from modal.eigen.prescribed import RigidImages, mass_orthonormal
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import MassBasis
-from modal.reduction.product_sizes import ProductSizes
-from modal.reduction.projection import projections
+from modal.reduction.projection import ProductSizes, projections
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index
 
@@ -44,7 +43,7 @@ class Projected:
     matrices (J, r, r): VᵀA_jV. sketches (J, 2, p, r): Θ A_j V and Ξ A_j V; adjoint_sketches: the
     same of A_jᵀ (equal up to sign where A_j has a symmetry). symmetry (J,). sizes (G, r, r),
     factors (J, G): the size of the terms that products with A_j sum is at most Σ_g factors[j, g]
-    sizes[g] (modal/reduction/product_sizes.py). frequency (r,): square
+    sizes[g] (modal/reduction/projection.py). frequency (r,): square
     roots of the Ritz values of K_ref, in whose M-orthonormal coordinates all is. overlap (m, r):
     RᵀM V of the M-orthonormal rigid fields. resolved: rad/s, below which the basis holds every
     reference mode.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.prescribed import PrescribedMotion
 from modal.eigen.spectrum import sizes
-from modal.eigen.tolerances import ZERO
+from modal.eigen.tolerances import BLOCK, ZERO
 from modal.reduction.affine import AffineFamily, Coefficients, Point
 from modal.reduction.basis import Projected, ReducedBasis
 from modal.reduction.instants import BODY, Instants
@@ -27,7 +27,6 @@ from modal.reduction.space import SAMPLE, Space, of_part, spread
 from modal.types import Array, Mask
 
 REACH = 200  # largest number of reference modes computed to extend the starting basis
-FURTHER = 8  # reference modes of the starting basis beyond those wanted
 KEPT = 0.15  # of √tolerance: the relative size of directions that a local space keeps
 
 
@@ -63,7 +62,7 @@ class BodySpace(Space):
             self.refresh()
             return
         modes = k + family.rigid.shape[1]
-        count = modes + FURTHER
+        count = modes + BLOCK
         few = span.take(spread(len(span), SAMPLE))
         while True:
             self.start = self.basis.include_lowest(count)

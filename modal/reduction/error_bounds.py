@@ -17,7 +17,7 @@ K_ref⁻¹ norm, and ‖r‖²_{K⁻¹} ≤ ‖K⁻¹r‖_M ‖r‖_{M⁻¹}, bo
 bound is infinite, whatever the basis. With e_i² the resulting bound of mode i alone, coupling to
 another mode j adds min(e_i e_j, e_i² e_j²/|λ_i − λ_j|); near a defective pair the square-root law
 takes over (`coupled`). The round-off of the small eigenproblem and of the products that make its
-matrices is added (modal/reduction/product_sizes.py).
+matrices is added (modal/reduction/projection.py).
 """
 
 from __future__ import annotations

@@ -16,11 +16,9 @@ import scipy.sparse as sp
 
 from assembly.linalg.combination import Pattern
 from assembly.motion.moving import MovingBody
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
-from assembly.system.frozen_series import FrozenSeries
-from modal.eigen.tolerances import SMALL
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSeries, FrozenSystem
+from modal.eigen.tolerances import SMALL, WEAK
 from modal.reduction.interpolation import (
-    ROUND_OFF,
     Interpolant,
     chebyshev_interpolant,
     irregular,
@@ -90,8 +88,8 @@ class InterpolatedMotion:
             largest = np.zeros(int(places.max()) + 1)
             np.maximum.at(largest, places, size)
             mass, damping, stiffness = largest[: 3 * first.n].reshape(3, -1)
-            damping[:] = np.maximum(damping, ROUND_OFF * np.sqrt(mass * stiffness))
-            size = np.maximum(size, ROUND_OFF * largest[places])
+            damping[:] = np.maximum(damping, WEAK * np.sqrt(mass * stiffness))
+            size = np.maximum(size, WEAK * largest[places])
             return np.asarray(np.where(size > 0.0, size, 1.0))
 
         with np.errstate(invalid="ignore"):
@@ -185,10 +183,6 @@ class ProjectedMotion:
     def derivative(self) -> ProjectedMotion:
         """The rates dM/dt, d(C + D)/dt and dK/dt."""
         return ProjectedMotion(self.interpolant.derivative())
-
-    def projected(self, V: Array) -> ProjectedMotion:
-        """The same on a smaller space V (r, s)."""
-        return ProjectedMotion(self.interpolant.mapped(V.T, V))
 
 
 def _rows(series: FrozenSeries, names: tuple[str, ...]) -> Index:

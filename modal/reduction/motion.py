@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 
 from assembly.linalg.combination import Pattern
 from assembly.mechanisms.mechanism import LARGE_BODY, Mechanism, MechanismSystem
-from assembly.system.frozen import PARTS, FrozenSystem
-from assembly.system.frozen_series import FrozenSeries
+from assembly.system.frozen import PARTS, FrozenSeries, FrozenSystem
 from assembly.types import Inexact
 from modal.reduction.affine import (
     AffineFamily,

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from modal.eigen.hermitian import eigenpairs_in_order
+from modal.eigen.solvers.dense import eigenpairs_in_order
 from modal.eigen.spectrum import overdamped, separated, sizes
 from modal.eigen.tolerances import HALF, WEAK, ZERO
 from modal.types import Array, Complex, Index, Mask
@@ -125,18 +125,13 @@ def _solve_batch(
         E, K = _congruence(N, E), _congruence(N, K)
     wide = 2 * r if every else k
     if prescribed:
-        out: list[SmallModes | None] = [None] * len(M)
-        counts = np.array([T.shape[1] for T in prescribed])
-        for count in np.unique(counts):
-            same = np.flatnonzero(counts == count)
-            Z, outside = _outside(np.stack([prescribed[p] for p in same]), frequency)
-            Zt = Z.transpose(0, 2, 1)
-            found = _structured(
-                Zt @ E[same] @ Z, Zt @ K[same] @ Z, outside, conservative[same], k, wide
-            ).lifted(Z)
-            for i, p in enumerate(same):
-                out[p] = found.points(slice(i, i + 1))
-        modes = SmallModes.joined([one for one in out if one is not None])
+        parts = []
+        for p, translations in enumerate(prescribed):
+            one = slice(p, p + 1)
+            Z, outside = _outside(translations, frequency)
+            inside = (Z.T @ E[one] @ Z, Z.T @ K[one] @ Z, outside, conservative[one])
+            parts.append(_structured(*inside, k, wide).lifted(Z))
+        modes = SmallModes.joined(parts)
     else:
         modes = _structured(E, K, frequency, conservative, k, wide)
     if N is None:
@@ -147,17 +142,17 @@ def _solve_batch(
 
 
 def _outside(T: Array, frequency: Array) -> tuple[Array, Array]:
-    """Orthonormal complements Z (P, r, r − t) of columns T (P, r, t), Zᵀ Ω² Z diagonal, and its
-    square roots."""
-    Z = np.linalg.qr(T, mode="complete")[0][:, :, T.shape[2] :]
-    squares, U = np.linalg.eigh(Z.transpose(0, 2, 1) @ (frequency[:, None] ** 2 * Z))
+    """An orthonormal complement Z (r, r − t) of columns T (r, t), ZᵀΩ²Z diagonal, and its square
+    roots."""
+    Z = np.linalg.qr(T, mode="complete")[0][:, T.shape[1] :]
+    squares, U = np.linalg.eigh(Z.T @ (frequency[:, None] ** 2 * Z))
     return Z @ U, np.sqrt(squares)
 
 
 def _structured(
     E: Array, K: Array, frequency: Array, conservative: Mask, k: int, wide: int
 ) -> SmallModes:
-    """Each point by its structure, `wide` columns; frequency (r,), or (P, r)."""
+    """Each point by its structure, `wide` columns; frequency (r,)."""
     frequency = np.broadcast_to(frequency, K.shape[:2])
     out: list[SmallModes | None] = [
         _skew(E[p], K[p], k, wide) if conservative[p] else None for p in range(len(K))

@@ -109,8 +109,11 @@ class ReferenceOperator:
         return float(np.mean(np.abs(diagonal) / self.mass.diagonal()))
 
     def round_off(self, sizes: Array) -> Array:
-        """Of Rayleigh quotients of some sizes |λ|, rad/s, per unit condition."""
-        return quotient_round_off(self._square, sizes)
+        """Of Rayleigh quotients of some sizes |λ|, rad/s, per unit condition.
+
+        Products K v are wrong by ε‖K‖‖v‖, which changes λ² by about ε times the mean of K_jj/M_jj.
+        """
+        return ROUND_OFF * self._square / (2.0 * np.maximum(sizes, np.finfo(float).tiny))
 
     @cached_property
     def _square(self) -> float:
@@ -178,12 +181,3 @@ class ReferenceOperator:
 def middle(values: Array) -> Array:
     """Halfway between the extremes of every column."""
     return np.asarray(0.5 * (values.min(axis=0) + values.max(axis=0)))
-
-
-def quotient_round_off(square: float, sizes: Array) -> Array:
-    """Round-off of Rayleigh quotients of some sizes |λ|, rad/s, per unit condition.
-
-    Products K v are wrong by ε‖K‖‖v‖, which changes λ² by about ε K_jj/M_jj; square: the mean of
-    K_jj/M_jj, (rad/s)².
-    """
-    return np.asarray(ROUND_OFF * square / (2.0 * np.maximum(sizes, np.finfo(float).tiny)))

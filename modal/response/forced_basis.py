@@ -32,8 +32,8 @@ import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from assembly.linalg.mirror import ROUND_OFF
-from assembly.linalg.symmetric import ENTRIES
+from assembly.linalg.symmetric import ROUND_OFF
+from assembly.magnitudes import ENTRIES
 from assembly.system.frozen import FrozenSystem
 from modal.reduction.affine import AffineFamily
 from modal.reduction.basis import mass_bounds

@@ -28,12 +28,12 @@ from modal.data.progress import shown
 from modal.data.variables import STATE_SPACE
 from modal.eigen.modes import Modes
 from modal.eigen.solve import solve
+from modal.reduction.tolerances import GUARD
 from modal.response.sweeps import frozen_at, swept_values
 from modal.transient.probes import Probe, Probes
 from modal.types import Array, Complex, Index
 
 StateSpace = tuple[Array, Array, Array, Array]
-SPARE = 4  # modes solved for beyond those that are followed
 
 
 def state_space(
@@ -179,7 +179,7 @@ def state_space_family(
         places = places or (ins.names, outs.names)
         if system.null_chain is not None:
             raise InputError(f"{where}: the model is free to move; hold or drive it")
-        modes = solve(system, min(k + SPARE, system.n))
+        modes = solve(system, min(k + GUARD, system.n))
         modes, certainty = _followed(previous, system, modes, k, where)
         blocks = [mode_block(modes, j, ins.numbers, outs.numbers) for j in range(k)]
         numbers = ins.numbers, outs.numbers

@@ -22,9 +22,8 @@ from modal.proofs.judge import UNDECIDED, WORDS
 from modal.proofs.verdict import ALL_MODES, stability
 from modal.tracking.events import event_variables
 from modal.tracking.rates import frozen_interval, growth_rate_corrected
-from modal.tracking.rows import KINDS
 from modal.tracking.sweep import Sweep
-from modal.tracking.tracks import Recorder
+from modal.tracking.tracks import KINDS, Recorder
 from modal.tracking.whirl import direction
 from modal.types import Array, Complex
 
@@ -90,7 +89,7 @@ def variables(recorder: Recorder, tolerance: float) -> dict[str, NDArray[Any]]:
         coupling=coupling,
     )
     out |= {name: of(name) for name in ("backward_error", "condition_number", "mac", "certainty")}
-    if rows.tables["whirl"].shape[1]:
+    if rows.table("whirl", slice(T)).shape[1]:
         number = of("whirl")
         out |= dict(whirl_number=number, whirl=direction(number, Sweep.sense(rows.spins(T))))
     return out | event_variables(at, lam, meetings)

@@ -15,7 +15,7 @@ from modal.data.datasets import provenance
 from modal.eigen.spectrum import separated
 from modal.tracking.dataset import tracks_dataset
 from modal.tracking.rates import frozen_interval
-from modal.tracking.stencil import Stencil, differences, step_length
+from modal.tracking.stencil import differences, stencil_of
 from modal.transient.equations import FirstOrderModel
 from modal.types import Array, Complex
 
@@ -28,7 +28,7 @@ def tracks_of_callable(matrix: Any, at: Array, tolerance: float = 0.05) -> xr.Da
     (modal/tracking/rates.py).
     """
     model = FirstOrderModel(matrix, float(at[0]))
-    low, high = float(at.min()), float(at.max())
+    ends = float(at.min()), float(at.max())
     values, right, left = _modes(model, float(at[0]))
     chosen = np.flatnonzero(values.imag >= 0.0)
     chosen = chosen[np.argsort(np.abs(values[chosen]), kind="stable")]
@@ -38,9 +38,7 @@ def tracks_of_callable(matrix: Any, at: Array, tolerance: float = 0.05) -> xr.Da
         values, right, left = _modes(model, t)
         index = _continued(values, right, lam, shapes)
         lam, shapes = values[index], right[:, index]
-        step = step_length(float(np.abs(values).max()), 1.0, low, high)
-        stencil = Stencil.near(t, step, low, high, moving=True) if high > low else None
-        (change,) = differences([stencil], _stack(model))
+        (change,) = differences([stencil_of(t, values, ends, 1.0)], _stack(model))
         rate, second = (0.0 * right, 0.0 * right) if change is None else change[:2]
         # y_jᴴ Ȧ x_i and y_jᴴ Ä x_i with y_jᴴ x_i = δ_ji
         pull, bend = left.conj().T @ rate @ right, left.conj().T @ second @ right
@@ -88,7 +86,4 @@ def _continued(values: Complex, right: Complex, lam: Complex, shapes: Complex) -
     size = max(float(np.abs(values).max()), 1e-300)
     cost = np.abs(values[None, :] - lam[:, None]) / size
     cost = cost + 1.0 - np.abs(shapes.conj().T @ right)
-    rows, columns = linear_sum_assignment(cost)
-    out = np.empty(len(lam), dtype=np.intp)
-    out[rows] = columns
-    return out
+    return np.asarray(linear_sum_assignment(cost)[1])

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from modal.data.growth import ROUND_OFF
-from modal.eigen.solvers import pairs
+from modal.eigen import spectrum
 from modal.eigen.tolerances import WEAK
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
@@ -90,7 +90,7 @@ def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
 
 def clusters(eigenvalues: Complex) -> list[Index]:
     """Groups of two or more eigenvalues closer than ROUND_OFF |λ|."""
-    groups = pairs.clusters(eigenvalues, ROUND_OFF)
+    groups = spectrum.clusters(eigenvalues, ROUND_OFF)
     return [np.array(group) for group in groups if len(group) > 1]
 
 

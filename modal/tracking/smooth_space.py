@@ -30,9 +30,8 @@ from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.space import CertifiedModes, Space, spread
 from modal.reduction.tolerances import TRAINING
-from modal.tracking.pencils import Triple, pairing, quadratic, solved, transposed
 from modal.tracking.sources import BasisError
-from modal.tracking.variation import MAIN
+from modal.tracking.variation import MAIN, Triple, pairing, quadratic, solved, transposed
 from modal.types import Array, Complex, Index
 
 SAFETY = 4.0  # for K⁻¹ instead of Q(λ)⁻¹

@@ -39,14 +39,14 @@ class ModesLike(Protocol):
 
 
 def small_snapshots(
-    at: Array, matrices: Sequence[Array], modes: SmallModes, bound: Array, condition: Array
+    at: Array, matrices: Sequence[Array], modes: SmallModes, bound: Array
 ) -> list[Snapshot]:
     """The snapshots of instants (P,) from their elastic modes in a basis.
 
     matrices: M and C + D, (P, n, n), on the basis. bound (P, K): of the errors of eigenvalues,
     rad/s; the backward error is defined so that condition × backward error × |λ| is it.
     """
-    size = np.abs(modes.eigenvalues)
+    size, condition = np.abs(modes.eigenvalues), modes.condition
     error = bound / (condition * np.where(size > 0.0, size, 1.0))
     out = []
     for n, (M, C) in enumerate(zip(*matrices, strict=True)):
@@ -111,17 +111,8 @@ class Snapshot:
         """The modes that grow, but for what the frame prescribes, (K,)."""
         return np.asarray(self.regimes[1] & (self.kind != "prescribed"))
 
-    @property
-    def whirl(self) -> Array | None:
-        """−1 … 1 about the axis, (K,), or None."""
-        return None if self.whirling is None else self.whirling.number
-
-    def window(self, V: Array) -> tuple[Complex, Complex, Complex]:
-        """Eigenvalues (K,), right and left vectors (m, K) in the orthonormal basis V (n, m)."""
-        return self.eigenvalues, V.T @ self.right, V.T @ self.left
-
     def mode(self, i: int) -> Snapshot:
-        """The same instant with one of its modes only."""
+        """The same instant with one of its modes only, for the overlap with others."""
         K, only = self.size, slice(i, i + 1)
         return replace(
             self,
@@ -136,8 +127,8 @@ class Snapshot:
             backward_error=self.backward_error[only],
             condition_number=self.condition_number[only],
             kind=self.kind[only],
-            whirling=None if self.whirling is None else self.whirling.take(only),
-            variation=None if self.variation is None else self.variation.take(only),
+            whirling=None,
+            variation=None,
         )
 
     def carried(self, embedding: Array, M: Array, C: Array) -> Snapshot:

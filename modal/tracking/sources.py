@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.deflation import with_zeros
 from modal.eigen.modes import Modes
-from modal.eigen.zero_modes import with_zeros
-from modal.provenance.same_model import drawn_prints
+from modal.provenance.fingerprint import drawn_prints
 from modal.reduction.full_order import spot_check
 from modal.reduction.instants import SmallMatrices
 from modal.reduction.interpolated_motion import ProjectedMotion
 from modal.reduction.space import SAMPLE, CertifiedModes, Family, Space, spread
 from modal.reduction.tolerances import TRAINING
-from modal.tracking.snapshot import ModesLike, Snapshot, small_snapshots
-from modal.tracking.stencil import Neighbourhood, differences
+from modal.tracking.snapshot import Snapshot, small_snapshots
+from modal.tracking.stencil import differences, stencil_of
+from modal.tracking.sweep import Request
 from modal.tracking.variation import (
     Derivatives,
     Variation,
@@ -31,8 +32,6 @@ from modal.tracking.variation import (
 from modal.tracking.whirl import Whirl, WhirlForms
 from modal.types import Array
 
-Freeze = Callable[[float], FrozenSystem]
-Solver = Callable[[FrozenSystem, int], ModesLike]
 # Basis and description of the stored run that is continued, if its fingerprints agree with these.
 Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
 
@@ -42,35 +41,23 @@ class BasisError(AccuracyError):
 
 
 class FullSource:
-    """Every instant solved separately.
-
-    count: number of modes; solver(system, count). at: the values of the sweep. around: their
-    neighbourhood. kept(prints): the description of the stored run that is continued.
-    """
+    """Every instant solved separately. kept(prints): the description of the stored run that is
+    continued."""
 
     kind, growths = "full", 0
 
-    def __init__(
-        self,
-        freeze: Freeze,
-        at: NDArray[np.float64],
-        count: int,
-        solver: Solver,
-        name: str,
-        whirl: Whirl | None,
-        around: Neighbourhood,
-        kept: Kept | None = None,
-    ) -> None:
-        self.description, self._at, self._around = name, at, around
-        self._freeze, self._count, self._solver, self._whirl = freeze, count, solver, whirl
-        if kept is not None:
-            self.description = kept(self.prints())[1]
-        self._named = self.description != name
+    def __init__(self, request: Request, kept: Kept | None = None) -> None:
+        sweep = request.sweep
+        self._request, self._freeze, self._at = request, sweep.freeze, sweep.at
+        self._whirl = None if sweep.axis is None else Whirl(sweep.axis)
+        self.description = request.solver_name if kept is None else kept(self.prints())[1]
+        self._named = self.description != request.solver_name
 
     def snapshot(self, at: float) -> Snapshot:
-        system = self._freeze(at)
+        system, request = self._freeze(at), self._request
         # A free mobility adds two eigenvalues, which must not replace elastic modes.
-        modes = self._solver(system, self._count + 2 * system.rigid.shape[1])
+        solver = request.solver or request.full
+        modes = solver(system, request.count + 2 * system.rigid.shape[1])
         if isinstance(modes, Modes):
             modes = with_zeros(system, modes)
         if not self._named:
@@ -88,20 +75,22 @@ class FullSource:
     def _variation(self, system: FrozenSystem, found: Snapshot) -> Variation | None:
         """None where the model cannot be frozen next to the instant."""
         V = window_space(found.right, found.left)
-        here = projected(system, V)
+        here, request = projected(system, V), self._request
 
         def near(values: Array) -> Array:
             return np.stack([
-                here if s == found.at else projected(self._around.near(float(s)), V)
+                here if s == found.at else projected(self._freeze(float(s)), V)
                 for s in values
             ])  # fmt: skip
 
-        (change,) = differences([self._around.stencil(found.at, found.eigenvalues)], near)
+        lam = found.eigenvalues
+        stencil = stencil_of(found.at, lam, request.sweep.ends, request.rate)
+        (change,) = differences([stencil], near)
         if change is None:
             return None
         of_value = Derivatives(here[:, None], *change[:, :, None])
-        lam, right, left = (part[None] for part in found.window(V))
-        return variations(of_value, lam, right, left, self._around.rate)[0]
+        right, left = ((V.T @ vectors)[None] for vectors in (found.right, found.left))
+        return variations(of_value, lam[None], right, left, request.rate)[0]
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         return snapshot
@@ -109,8 +98,8 @@ class FullSource:
     def prints(self) -> NDArray[np.float64]:
         return drawn_prints(self._freeze, self._at)
 
-    def arrays(self) -> None:
-        return None
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        return {}
 
     def close(self) -> None:
         pass
@@ -119,9 +108,9 @@ class FullSource:
 class SpaceSource:
     """All instants from one certified reduced space (modal/reduction/space.py), in its coordinates.
 
-    name, at: the swept parameter and its values. The space is grown on SAMPLE of them until the
-    error bound of every eigenvalue there is below accuracy |λ|, and compared with full solves at
-    `checks` values of a seeded draw (modal/reduction/full_order.py), the lowest `checked` modes.
+    The space is grown on SAMPLE of the values until the error bound of every eigenvalue there is
+    below tolerance |λ|, and compared with full solves at values of a seeded draw
+    (modal/reduction/full_order.py), the lowest k modes.
     The values are then solved a block at a time. Where a block does not reach the accuracy, the
     space grows, and `carried` transforms earlier snapshots into its coordinates. An extra instant
     uses the present space. Condition numbers are those of the scaled state matrix. Backward errors
@@ -132,7 +121,7 @@ class SpaceSource:
     when the space cannot be made accurate enough or misses overdamped modes, AccuracyError when a
     full solve differs.
 
-    What a subclass gives: `kind`, `_new_space(sample, count, stored)`, `prints()`, and either
+    What a subclass gives: `kind`, `_new_space(sample, stored)`, `prints()`, and either
     `_motion`, the matrices in the present coordinates as functions of the value, or `_near` and
     `_changes`.
     """
@@ -141,35 +130,22 @@ class SpaceSource:
     block: int = 100  # instants that are solved together
     _motion: ProjectedMotion | None = None
 
-    def __init__(
-        self,
-        family: Family,
-        freeze: Freeze,
-        name: str,
-        whirl: Whirl | None,
-        at: NDArray[np.float64],
-        count: int,
-        accuracy: float,
-        around: Neighbourhood,
-        checks: int = 1,
-        checked: int | None = None,
-        kept: Kept | None = None,
-    ) -> None:
-        self._family: Any = family
-        self._freeze, self._name, self._at = freeze, name, at
-        self._accuracy, self._around, self._full_whirl = accuracy, around, whirl
+    def __init__(self, request: Request, family: Family, kept: Kept | None = None) -> None:
+        sweep = request.sweep
+        self._request, self._family = request, cast(Any, family)
+        self._freeze, self._name, self._at = sweep.freeze, sweep.name, sweep.at
         self._block: dict[float, Snapshot] = {}
         self.growths = 0
         self._points = self._leading()
-        self._values = at[: len(self._points)]
+        self._values = self._at[: len(self._points)]
         sample = self._points.take(spread(len(self._values), SAMPLE))
         stored = None if kept is None else kept(self.prints())[0]
-        self._space: Any = self._new_space(sample, count, stored)
+        self._space: Any = self._new_space(sample, stored)
         try:
             if stored is None:
                 self._space.train(sample.take(spread(len(sample), TRAINING)))
                 self._train(sample)
-                self._check(checks, checked)
+                self._check()
             self._settle()
         except BaseException:
             self.close()
@@ -187,9 +163,7 @@ class SpaceSource:
                 break
         return type(parts[0]).joined(parts)
 
-    def _new_space(
-        self, sample: Any, count: int, stored: Mapping[str, NDArray[Any]] | None
-    ) -> Space:
+    def _new_space(self, sample: Any, stored: Mapping[str, NDArray[Any]] | None) -> Space:
         """The space before its training, or that of a stored run."""
         raise NotImplementedError
 
@@ -240,16 +214,17 @@ class SpaceSource:
         if worst > 1.0:
             raise BasisError(
                 f"track: an error bound stays {worst:.3g} times above the accuracy "
-                f"{self._accuracy:g} with a {space.description}"
+                f"{self._request.tolerance:g} with a {space.description}"
             )
         return found
 
-    def _check(self, checks: int, checked: int | None) -> None:
+    def _check(self) -> None:
         """Full-order verification of values of a seeded draw."""
+        checks = self._request.checks
         drawn = np.random.default_rng(13).permutation(len(self._values))[: 4 * checks]
         points = [{self._name: float(self._values[n])} for n in drawn]
         try:
-            spot_check(self._space, points, checks, checked)
+            spot_check(self._space, points, checks, self._request.k)
         except AccuracyError as fault:
             values = self._space.solve(self._points.take(np.sort(drawn))).modes.eigenvalues
             if not np.any((values.imag == 0.0) & (values.real < 0.0)):
@@ -301,8 +276,8 @@ class SpaceSource:
         inside, modes, shared = space.coordinates, found.modes, found.instants
         if inside is not None:
             modes, shared = modes.lifted(inside), self._space.on(points)
-        bound, condition = found.bounds.error_bound, modes.condition
-        made = small_snapshots(at, (shared.mass, shared.damping), modes, bound, condition)
+        matrices = shared.mass, shared.damping
+        made = small_snapshots(at, matrices, modes, found.bounds.error_bound)
         alike = bool(np.isfinite(modes.eigenvalues).all())
         for index in [np.arange(len(at))] if alike else [np.array([n]) for n in range(len(at))]:
             some = [made[n] for n in index]
@@ -326,7 +301,7 @@ class SpaceSource:
         right, left = (np.stack([getattr(made[n], s) for n in index]) for s in ("right", "left"))
         if space.coordinates is not None:
             right, left = (space.coordinates.T @ vectors for vectors in (right, left))
-        found = variations(of_value, lam, right, left, self._around.rate)
+        found = variations(of_value, lam, right, left, self._request.rate)
         for n, one in zip(index, found, strict=True):
             out[n] = one
         return out
@@ -339,11 +314,9 @@ class SpaceSource:
             times = np.array([one.at for one in made])
             first = self._motion.derivative()
             rates, curvatures = first(times), first.derivative()(times)
-            of_value = Derivatives(at.matrices, rates, curvatures, rates)
-            return list(
-                range(len(made))
-            ), of_value if self._around.high > self._around.low else None
-        stencils = [self._around.stencil(one.at, one.eigenvalues) for one in made]
+            return list(range(len(made))), Derivatives(at.matrices, rates, curvatures, rates)
+        ends, rate = self._request.sweep.ends, self._request.rate
+        stencils = [stencil_of(one.at, one.eigenvalues, ends, rate) for one in made]
         changes = differences(stencils, self._near)
         index = [n for n, change in enumerate(changes) if change is not None]
         if not index:

@@ -14,11 +14,10 @@ from assembly.errors import (
     SingularPositionError,
     SingularSystemError,
 )
-from assembly.linalg.symmetric import ENTRIES
-from assembly.mechanisms.mechanism import MechanismSystem
+from assembly.magnitudes import ENTRIES
 from modal.eigen.tolerances import SMALL
+from modal.provenance.fingerprint import drawn_prints, family_prints
 from modal.provenance.link_prints import LinkProbe
-from modal.provenance.same_model import drawn_prints, family_prints
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.body_space import BodySpace
 from modal.reduction.interpolated_motion import InterpolatedMotion
@@ -26,21 +25,11 @@ from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
 from modal.reduction.space import SAMPLE, Space, spread
 from modal.reduction.tolerances import TRAINING, WORTH_A_SPACE
 from modal.tracking.smooth_space import SmoothFamily, SmoothSpace
-from modal.tracking.sources import (
-    BasisError,
-    Freeze,
-    FullSource,
-    Solver,
-    Source,
-    SpaceSource,
-)
-from modal.tracking.stencil import Neighbourhood
+from modal.tracking.sources import BasisError, FullSource, Kept, Source, SpaceSource
 from modal.tracking.store import TrackStore
-from modal.tracking.sweep import Sweep
+from modal.tracking.sweep import Request
 from modal.tracking.whirl import Whirl
 from modal.types import Array
-
-SPARE = 2  # modes of a local basis beyond the wanted ones
 
 BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
 
@@ -50,14 +39,11 @@ class ReducedSource(SpaceSource):
 
     kind = "reduced basis"
 
-    def __init__(self, freeze: Freeze, name: str, whirl: Whirl | None, at: Array, *rest: Any):
-        family = AffineFamily(lambda point: freeze(float(point[name])), {name: float(at[0])})
-        super().__init__(family, freeze, name, whirl, at, *rest)
-
     def _new_space(
-        self, sample: Coefficients, count: int, stored: Mapping[str, NDArray[Any]] | None
+        self, sample: Coefficients, stored: Mapping[str, NDArray[Any]] | None
     ) -> BodySpace:
-        return BodySpace(self._family, sample, count, self._accuracy, stored=stored)
+        request = self._request
+        return BodySpace(self._family, sample, request.count, request.tolerance, stored=stored)
 
     def prints(self) -> NDArray[np.float64]:
         first = self._freeze(float(self._at[0]))
@@ -66,16 +52,17 @@ class ReducedSource(SpaceSource):
 
     def _settle(self) -> None:
         super()._settle()
-        if self._full_whirl is not None:
+        axis = self._request.sweep.axis
+        if axis is not None:
             basis, r = self._space.basis, self._space.projected.size
             first = self._freeze(float(self._at[0]))
             vectors = np.asarray(basis.lift(np.eye(r)), dtype=float)
-            self._whirl = self._full_whirl.forms(first, vectors)
+            self._whirl = Whirl(axis).forms(first, vectors)
 
     def _spaces(self, points: Coefficients) -> list[Space]:
         if len(points) <= 4 * TRAINING:
             return [self._space]
-        return [self._space.local(points.take(spread(len(points), TRAINING)), SPARE), self._space]
+        return [self._space.local(points.take(spread(len(points), TRAINING))), self._space]
 
     def _near(self, values: Array) -> Array:
         points = [{self._name: float(s)} for s in values]
@@ -91,14 +78,10 @@ class LinkSource(SpaceSource):
 
     kind = "links"
 
-    def __init__(self, first: MechanismSystem, freeze: Freeze, name: str, *rest: Any) -> None:
-        family = LinkFamily(first, lambda point: freeze(float(point[name])))
-        super().__init__(family, freeze, name, *rest)
-
     def _new_space(
-        self, sample: LinkPoints, count: int, stored: Mapping[str, NDArray[Any]] | None
+        self, sample: LinkPoints, stored: Mapping[str, NDArray[Any]] | None
     ) -> LinkSpace:
-        return LinkSpace(self._family, count, self._accuracy, stored)
+        return LinkSpace(self._family, self._request.count, self._request.tolerance, stored)
 
     def prints(self) -> NDArray[np.float64]:
         probe = LinkProbe(self._family.first)
@@ -107,7 +90,7 @@ class LinkSource(SpaceSource):
     def _settle(self) -> None:
         super()._settle()
         self._motion = None
-        if len(self._values) == len(self._at):
+        if 1 < len(self._values) == len(self._at):
             ends, options = (float(self._at.min()), float(self._at.max())), self._family.arguments
             smooth = InterpolatedMotion.of(self._space.frame, *ends, True, **options)
             self._motion = None if smooth is None else smooth.projected(np.eye(smooth.n))
@@ -122,54 +105,35 @@ class SmoothSource(SpaceSource):
 
     kind = "smooth motion"
 
-    def __init__(self, family: SmoothFamily, *rest: Any) -> None:
+    def __init__(self, request: Request, family: SmoothFamily, kept: Kept | None) -> None:
         self.block = max(1, ENTRIES // 2 // family.n**2)
-        super().__init__(family, *rest)
+        super().__init__(request, family, kept)
 
     def _leading(self) -> Array:
         return self._at
 
-    def _new_space(
-        self, sample: Array, count: int, stored: Mapping[str, NDArray[Any]] | None
-    ) -> SmoothSpace:
-        return SmoothSpace(self._family, sample, count, self._accuracy, stored)
+    def _new_space(self, sample: Array, stored: Mapping[str, NDArray[Any]] | None) -> SmoothSpace:
+        request = self._request
+        return SmoothSpace(self._family, sample, request.count, request.tolerance, stored)
 
     def _settle(self) -> None:
         super()._settle()
         self._motion = self._space.motion
 
 
-def source_of(
-    sweep: Sweep,
-    count: int,
-    backend: str,
-    solver: Solver | None,
-    tolerance: float,
-    whirl: Whirl | None,
-    rate: float | None,
-    checks: tuple[int, int],
-    stored: TrackStore | None,
-    small: int,
-    full: Solver,
-) -> Source:
-    """The source of modes that `backend` and `solver` select, or that of a stored run.
-
-    checks: number of values at which a basis is verified, and number of modes. small: DOFs up to
-    which all modes of a value are taken. full: solves one value by `backend`.
-    """
-    freeze, at = sweep.freeze, sweep.at
-    around = Neighbourhood(sweep.freeze, *sweep.ends, rate)
+def source_of(request: Request, stored: TrackStore | None) -> Source:
+    """The source of modes that `backend` and `solver` select, or that of a stored run."""
     kind = None if stored is None else stored.open()
     kept = None if stored is None else stored.reopen
-    if solver is not None:
-        return FullSource(freeze, at, count, solver, solver_name(solver), whirl, around, kept)
+    if request.solver is not None:
+        return FullSource(request, kept)
+    backend = request.backend
     if backend not in BACKENDS:
         raise InputError(f"backend: expected one of {', '.join(BACKENDS)}, got {backend!r}")
-    asked = backend == "reduced"
+    asked, many = backend == "reduced", len(request.sweep.at) >= WORTH_A_SPACE
     try:
-        if asked or (backend == "auto" and (len(at) >= WORTH_A_SPACE or kind is not None)):
-            common = (at, count, tolerance, around, *checks, kept)
-            found = _on_space(sweep, asked, kind, count, small, whirl, common)
+        if asked or (backend == "auto" and (many or kind is not None)):
+            found = _on_space(request, kind, kept)
             if found is not None:
                 return found
     except (BasisError, ConvergenceError, SingularSystemError, SingularPositionError):
@@ -178,31 +142,29 @@ def source_of(
     if kind not in (None, FullSource.kind):
         assert stored is not None
         raise stored.other_model()
-    chosen = "slepc" if backend == "auto" else backend
-    return FullSource(freeze, at, count, full, chosen, whirl, around, kept)
+    return FullSource(request, kept)
 
 
-def _on_space(
-    sweep: Sweep, asked: bool, kind: str | None, count: int, small: int, whirl: Whirl | None,
-    common: tuple[Any, ...],
-) -> SpaceSource | None:  # fmt: skip
+def _on_space(request: Request, kind: str | None, kept: Kept | None) -> SpaceSource | None:
     """The source on a space that the structure of the model allows, of that kind if one is given;
     None without one."""
-    freeze, at, name = sweep.freeze, sweep.at, sweep.name
-    first = freeze(float(at[0]))
-    machine, moves = linked(first), name == "time" and whirl is None
+    sweep, asked = request.sweep, request.backend == "reduced"
+    start = float(sweep.at[0])
+    first = sweep.freeze(start)
+    machine, moves = linked(first), sweep.name == "time" and sweep.axis is None
     if machine is not None and moves and kind in (None, LinkSource.kind):
-        return LinkSource(machine, freeze, name, whirl, *common)
-    large = asked or first.n > small
+        return LinkSource(request, LinkFamily(machine, sweep.freeze_point), kept)
+    large = asked or first.n > request.small
     if kind in (None, ReducedSource.kind) and large and not first.rigid.shape[1]:
-        if shares_operators(lambda point: freeze(point[name]), [{name: float(at[0])}]):
-            return ReducedSource(freeze, name, whirl, *common)
+        if shares_operators(sweep.freeze_point, [{sweep.name: start}]):
+            family = AffineFamily(sweep.freeze_point, {sweep.name: start})
+            return ReducedSource(request, family, kept)
     if asked and kind is None:
         raise InputError(
             "backend: a reduced basis needs instants that share their operators and no free "
             "mobility; choose another backend"
         )
-    held = bool(2 * count <= first.n <= SMALL and not first.rigid.shape[1])
+    held = bool(2 * request.count <= first.n <= SMALL and not first.rigid.shape[1])
     if not (moves and held and hasattr(sweep.model, "freeze_many") and not asked):
         return None
     if kind not in (None, SmoothSource.kind):
@@ -210,10 +172,4 @@ def _on_space(
     motion = InterpolatedMotion.of(sweep.model, *sweep.ends, summed=True, **sweep.constant)
     if motion is None:
         return None
-    family = SmoothFamily(motion, lambda point: freeze(float(point[name])), name)
-    return SmoothSource(family, freeze, name, whirl, *common)
-
-
-def solver_name(solver: Solver) -> str:
-    """What a solver is called in the dataset."""
-    return str(getattr(solver, "__name__", type(solver).__name__))
+    return SmoothSource(request, SmoothFamily(motion, sweep.freeze_point, sweep.name), kept)

@@ -8,7 +8,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import HALF
 from modal.types import Array, Complex
 
@@ -74,38 +73,24 @@ def _weights(offsets: tuple[float, ...], order: int) -> Array:
     return np.asarray(np.linalg.solve(np.vander(x, increasing=True).T, right))
 
 
-def step_length(
-    size: float, rate: float | None, low: float, high: float, angle: float = 0.1
-) -> float:
-    """The step of the stencil; size: the largest |λ| of the window; rate: of the swept value;
-    angle: |λ| times the step along a motion."""
-    longest = OF_SWEEP * (high - low)
-    if rate is None or size == 0.0:
-        return longest
-    shortest = HALF * max(abs(low), abs(high))  # below, values cancel
-    return min(max(angle * abs(rate) / size, shortest), longest)
+def stencil_of(
+    at: float, eigenvalues: Complex, ends: tuple[float, float], rate: float | None,
+    angle: float = 0.1,
+) -> Stencil | None:  # fmt: skip
+    """The stencil for an instant with these modes, inside the ends of the sweep; None where the
+    sweep is one value.
 
-
-@dataclass(frozen=True)
-class Neighbourhood:
-    """The neighbourhood of the instants of a sweep.
-
-    near: the frozen system at any value between `low` and `high`. rate: speed of the swept value,
-    units per second, or None where it is steady at each instant.
+    rate: speed of the swept value, units per second, or None where it is steady at each instant.
+    angle: the largest |λ| times the step along a motion.
     """
-
-    near: Callable[[float], FrozenSystem]
-    low: float
-    high: float
-    rate: float | None
-
-    def stencil(self, at: float, eigenvalues: Complex) -> Stencil | None:
-        """The stencil for an instant with these modes; None where the sweep is one value."""
-        if self.high <= self.low:
-            return None
-        size = float(np.abs(eigenvalues).max(initial=0.0))
-        step = step_length(size, self.rate, self.low, self.high)
-        return Stencil.near(at, step, self.low, self.high, self.rate is not None)
+    low, high = ends
+    if high <= low:
+        return None
+    step, size = OF_SWEEP * (high - low), float(np.abs(eigenvalues).max(initial=0.0))
+    if rate is not None and size > 0.0:
+        shortest = HALF * max(abs(low), abs(high))  # below, values cancel
+        step = min(max(angle * abs(rate) / size, shortest), step)
+    return Stencil.near(at, step, low, high, rate is not None)
 
 
 def differences(

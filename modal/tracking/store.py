@@ -18,7 +18,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,47 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import StorageError
-from modal.data.checkpoint import load, save
-from modal.data.datasets import constants_text
-from modal.data.folder import lock, release, remove_all_stale, storage_faults
-from modal.data.integrity import checksum
-from modal.data.packing import packed, unpacked
+from modal.data.checkpoint import load, packed, save, unpacked
+from modal.data.folder import lock, release, remove_stale, storage_faults
 from modal.provenance.fingerprint import agree
 from modal.tracking.encounters import Encounter
-from modal.tracking.following import Rules
-from modal.tracking.sweep import Sweep
+from modal.tracking.sources import Source
 from modal.tracking.tracks import Recorder, State
 
 INTERVAL = 10.0  # s after which finished instants are written
 FORMAT = 2  # of the files; a run of another one is refused
 STUDY, STATE, ROWS = "study.npz", "state.npz", "rows."
-
-
-def run_settings(
-    sweep: Sweep,
-    k: int,
-    guard: int,
-    backend: str,
-    tolerance: float,
-    rate: float | None,
-    rules: Rules,
-) -> dict[str, Any]:
-    """Settings that must be the same to continue a stored run, besides the model's matrices."""
-    at = sweep.at
-    return {
-        "title": "tracks",
-        "format": FORMAT,
-        "model": type(sweep.model).__name__,
-        "values": f"{sweep.name}: {at[0]:g} to {at[-1]:g}, {len(at)} values ({checksum(at)[:12]})",
-        "fixed": constants_text(sweep.constant),
-        "k": k,
-        "guard": guard,
-        "backend": backend,
-        "accuracy": float(tolerance),
-        "rate": rate,
-        "rules": asdict(rules),
-        "whirl_axis": None if sweep.axis is None else np.asarray(sweep.axis, dtype=float).tolist(),
-    }
 
 
 class TrackStore:
@@ -77,7 +45,7 @@ class TrackStore:
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
-        self.path, self._settings = path, dict(settings)
+        self.path, self._settings = path, {"format": FORMAT} | dict(settings)
         self._run = {"run": ""}
         self._written = State()
         self.growths = 0  # of the basis, as written
@@ -89,25 +57,23 @@ class TrackStore:
         """Whether the folder holds a run to continue."""
         return (self.path / STATE).exists()
 
-    def create(
-        self,
-        prints: NDArray[np.float64],
-        basis: Mapping[str, NDArray[Any]] | None,
-        kind: str,
-        description: str,
-    ) -> None:
-        """Start a new run, which replaces an earlier one. kind: of its source; basis: None for full
-        solves."""
+    def create(self, source: Source) -> None:
+        """Start a new run, which replaces an earlier one."""
+        prints = source.prints()
         self._open()
         self._run = {"run": uuid.uuid4().hex}
         self._written, self.growths = State(), 0
         with storage_faults(self.path, self._kept):
             for file in [self.path / STATE, *self.path.glob("rows-*"), *self.path.glob("basis-*")]:
                 file.unlink(missing_ok=True)
-        arrays = {"prints": prints, "run": np.array(self._run["run"]), "kind": np.array(kind)}
+        arrays = {
+            "prints": prints,
+            "run": np.array(self._run["run"]),
+            "kind": np.array(source.kind),
+        }
         save(self.path / STUDY, arrays, self._settings)
-        save(self._basis(0), dict(basis or {}), self._run)
-        self._save(State(), description)
+        save(self._basis(0), source.arrays(), self._run)
+        self._save(State(), source)
 
     def open(self) -> str:
         """Open the stored run; returns the kind of its source. Raises StorageError."""
@@ -143,28 +109,25 @@ class TrackStore:
         recorder.restore(state, meetings)
         self._written = state
 
-    def grow(
-        self, recorder: Recorder, size: int, growths: int, basis: Mapping[str, NDArray[Any]],
-        description: str,
-    ) -> None:  # fmt: skip
+    def grow(self, recorder: Recorder, size: int, source: Source) -> None:
         """Write a grown basis, with the finished instants in its coordinates.
 
         size: length of vectors in these. Until all is written, the run is that before.
         """
         state, before = recorder.brought(size), self.growths
-        save(self._basis(growths), dict(basis), self._run, self._kept)
-        self._save(state, description, recorder, growths)
-        recorder.state, self.growths = state, growths
+        save(self._basis(source.growths), source.arrays(), self._run, self._kept)
+        self._save(state, source, recorder)
+        recorder.state = state
         with storage_faults(self.path, self._kept):
             self._basis(before).unlink(missing_ok=True)
 
-    def flush(self, recorder: Recorder, description: str, now: bool = False) -> None:
+    def flush(self, recorder: Recorder, source: Source, now: bool = False) -> None:
         """Write the newly finished instants; now=False: only when the interval has passed."""
         # The first instant takes its final form when the second is there.
         if recorder.count < 2 or not (now or time.monotonic() >= self._due):
             return
         if recorder.state is not self._written:
-            self._save(recorder.state, description, recorder)
+            self._save(recorder.state, source, recorder)
         self._due = time.monotonic() + INTERVAL
 
     def close(self) -> None:
@@ -175,23 +138,16 @@ class TrackStore:
     def _basis(self, growths: int) -> Path:
         return self.path / f"basis-{growths}.npz"
 
-    def _save(
-        self,
-        state: State,
-        description: str,
-        recorder: Recorder | None = None,
-        growths: int | None = None,
-    ) -> None:
+    def _save(self, state: State, source: Source, recorder: Recorder | None = None) -> None:
         """Rows and then the state, each file whole."""
         start = self._written.count
         if recorder is not None and state.count > start:
             rows = {ROWS + n: a for n, a in recorder.rows.block(start, state.count).items()}
             rows |= packed(recorder.meetings[self._written.meetings :], "meetings")
             save(self.path / f"rows-{start}.npz", rows, self._run, self._kept)
-        growths = self.growths if growths is None else growths
-        head = {"growths": np.array(growths), "description": np.array(description)}
-        save(self.path / STATE, packed(state, "state") | head, self._run, self._kept)
-        self._written = state
+        basis = {"growths": np.array(source.growths), "description": np.array(source.description)}
+        save(self.path / STATE, packed(state, "state") | basis, self._run, self._kept)
+        self._written, self.growths = state, source.growths
 
     def _open(self) -> None:
         """Make the folder, or take one that holds a run; no other process may have it."""
@@ -202,7 +158,7 @@ class TrackStore:
             if self.path.exists() and not self.path.is_dir():
                 raise other
             self.path.mkdir(parents=True, exist_ok=True)
-            remove_all_stale(self.path)
+            remove_stale(self.path)
             files = [p for p in self.path.iterdir() if not p.name.endswith(".partial")]
             if files and not (self.path / STUDY).exists():
                 raise other

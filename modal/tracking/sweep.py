@@ -4,8 +4,8 @@ keywords or explicitly, `over={"omega": speeds}`."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,15 @@ from assembly.arguments import shown
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
 from assembly.system.frozen import FrozenSystem
+from modal.data.checkpoint import checksum
+from modal.data.datasets import constants_text
+from modal.reduction.affine import Point
+from modal.reduction.tolerances import WHOLE
+from modal.tracking.following import Rules
+from modal.tracking.snapshot import ModesLike
 from modal.types import Array
+
+Solver = Callable[[FrozenSystem, int], ModesLike]
 
 # Parameters that are the speed of rotation.
 SPEEDS = ("omega", "speed_rpm")
@@ -135,6 +143,10 @@ class Sweep:
             self._spins[value] = self._spin(value, system)
         return system
 
+    def freeze_point(self, point: Point) -> FrozenSystem:
+        """The model at a point, the swept parameter by name."""
+        return self.freeze(float(point[self.name]))
+
     @property
     def ends(self) -> tuple[float, float]:
         """The least and the largest value."""
@@ -177,6 +189,65 @@ class Sweep:
         if omega.size == 1:
             return float(omega.reshape(()))
         return float(omega @ self.axis) if self.axis is not None and omega.size == 3 else np.nan
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run is asked for, as `modal.track` describes it.
+
+    k, guard: modes that are followed, and further ones that are solved. every: all modes guard the
+    window where the model is small. full: solves one value by the backend. rate: of the swept
+    parameter, 1 for time, None where it is steady at every value. checks: values at which a reduced
+    basis is verified.
+    """
+
+    sweep: Sweep
+    k: int
+    guard: int
+    every: bool
+    backend: str
+    solver: Solver | None
+    full: Solver
+    tolerance: float
+    rate: float | None
+    rules: Rules
+    checks: int
+
+    @property
+    def count(self) -> int:
+        """Modes that are solved."""
+        return self.k + self.guard
+
+    @property
+    def small(self) -> int:
+        """Degrees of freedom up to which all modes of a value are solved."""
+        return WHOLE if self.every else 0
+
+    @property
+    def solver_name(self) -> str:
+        """What the solver is called in the dataset."""
+        if self.solver is None:
+            return "slepc" if self.backend == "auto" else self.backend
+        return str(getattr(self.solver, "__name__", type(self.solver).__name__))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What must be the same to continue a stored run, besides the model's matrices."""
+        sweep, at = self.sweep, self.sweep.at
+        return {
+            "title": "tracks",
+            "model": type(sweep.model).__name__,
+            "values": f"{sweep.name}: {at[0]:g} to {at[-1]:g}, {len(at)} values "
+            f"({checksum(at)[:12]})",
+            "fixed": constants_text(sweep.constant),
+            "k": self.k,
+            "guard": -1 if self.every else self.guard,
+            "backend": self.backend if self.solver is None else self.solver_name,
+            "accuracy": float(self.tolerance),
+            "rate": self.rate,
+            "rules": asdict(self.rules),
+            "whirl_axis": None if sweep.axis is None else sweep.axis.tolist(),
+        }
 
 
 def is_swept(name: str, value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,20 +22,17 @@ from assembly.errors import (
 from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from, provenance
-from modal.eigen.solve import Backend
-from modal.eigen.solve import solve as solve_instant
-from modal.reduction.tolerances import WHOLE
+from modal.data.progress import shown
+from modal.eigen.modes import Modes
+from modal.eigen.solve import Backend, solve
 from modal.tracking.dataset import tracks_dataset, unstable_not_followed, variables
 from modal.tracking.events import BEYOND
 from modal.tracking.following import Rules
-from modal.tracking.run import Run
-from modal.tracking.snapshot import ModesLike
-from modal.tracking.sources import Solver, Source
-from modal.tracking.space_sources import solver_name, source_of
-from modal.tracking.store import TrackStore, run_settings
-from modal.tracking.sweep import Sweep
+from modal.tracking.sources import BasisError, Source
+from modal.tracking.space_sources import source_of
+from modal.tracking.store import TrackStore
+from modal.tracking.sweep import Request, Solver, Sweep
 from modal.tracking.tracks import Recorder, default_guard
-from modal.tracking.whirl import Whirl
 from modal.transient.along import Along
 
 
@@ -185,34 +182,18 @@ def track(
     speed = 1.0 if name == "time" else _rate(rate, name, parameters)
     if name == "time" and rate is not None:
         raise InputError("rate: it is the rate of a parameter; omit it over times")
-    whirl = None if axis is None else Whirl(axis)
-    held = None
-    if store is not None:
-        named = backend if solver is None else solver_name(solver)
-        guards = -1 if every else int(guard)
-        settings = run_settings(sweep, int(k), guards, named, tolerance, speed, rules)
-        held = TrackStore(Path(store), settings)
-    elif resume:
+
+    def full(system: FrozenSystem, wanted: int) -> Modes:
+        most = system.n if system.n <= request.small else 0
+        return solve(system, max(wanted, most), backend=cast(Backend, request.solver_name))
+
+    request = Request(
+        sweep, int(k), int(guard), every, backend, solver, full, tolerance, speed, rules,
+        int(checks),
+    )  # fmt: skip
+    if resume and store is None:
         raise InputError("resume: give store, the folder of the run to continue")
-
-    def make(backend: str, stored: TrackStore | None) -> Source:
-        count = int(k) + int(guard)
-        verified = (int(checks), int(k))
-        small = WHOLE if every else 0  # where all modes guard the window
-
-        def full(system: FrozenSystem, wanted: int) -> ModesLike:
-            chosen = cast(Backend, "slepc" if backend == "auto" else backend)
-            most = system.n if system.n <= small else 0
-            return solve_instant(system, max(wanted, most), backend=chosen)
-
-        return source_of(
-            sweep, count, backend, solver, tolerance, whirl, speed, verified, stored, small, full
-        )
-
-    def record(source: Source | None) -> Recorder:
-        return Recorder(int(k), source, rules, speed, at)
-
-    run = Run(sweep, make, record, held)
+    run = _Run(request, None if store is None else TrackStore(Path(store), request.settings))
 
     def finished() -> xr.Dataset | None:
         recorder = run.recorder
@@ -244,9 +225,9 @@ def track(
         return tracks_dataset(name, at[: recorder.count], values, attributes)
 
     try:
-        run.begin(backend, resume)
+        run.begin(resume)
         try:
-            run.follow(backend, progress)
+            run.follow(progress)
         except Exception as fault:
             # Any exception of the model ends the run; the error carries the finished instants.
             count, ours = run.recorder.count, isinstance(fault, FrozenMotionError)
@@ -272,11 +253,8 @@ def track(
 def _check(guard: Any, checks: Any, tolerance: Any, interval_change: Any, rules: Any) -> None:
     check_count(guard, "guard", 0)
     check_count(checks, "checks", 0)
-    for key, value, largest in (
-        ("tolerance", tolerance, 0.01),
-        ("interval_change", interval_change, 1.0),
-    ):
-        check_between(value, key, 0.0, largest)
+    check_between(tolerance, "tolerance", 0.0, 0.01)
+    check_between(interval_change, "interval_change", 0.0, 1.0)
     if rules is not None and not isinstance(rules, Rules):
         raise InputError(f"rules: expected modal.Rules, got {type(rules).__name__}")
 
@@ -288,3 +266,69 @@ def _rate(rate: float | None, name: str, parameters: Mapping[str, Any]) -> float
     if rate is not None and not np.isfinite(rate):
         raise InputError(f"rate: expected a finite number of units per second, got {rate!r}")
     return float(rate) if rate else None
+
+
+class _Run:
+    """A run from the first instant, or from the last one of a stored run, to the end.
+
+    source and recorder are those of the run; held: its folder, or None.
+    """
+
+    source: Source
+
+    def __init__(self, request: Request, held: TrackStore | None) -> None:
+        self._request, self._held = request, held
+        self._sources: list[Source] = []
+        self.recorder = Recorder(request, None)
+
+    def begin(self, resume: bool) -> None:
+        """Create the source and the record; with resume=True those of the stored run, if any."""
+        held = self._held
+        stored = held if held is not None and resume and held.exists() else None
+        self.source = source_of(self._request, stored)
+        self._sources.append(self.source)
+        self.recorder = Recorder(self._request, self.source)
+        if stored is not None:
+            stored.restore(self.recorder)
+        elif held is not None:
+            held.create(self.source)
+
+    def follow(self, progress: bool | None) -> None:
+        """Record all remaining instants.
+
+        Where backend="auto" chose a reduced basis that is not accurate enough for an instant, the
+        run starts again with full solves.
+        """
+        try:
+            self._follow(progress)
+        except BasisError:
+            if self._request.backend != "auto":
+                raise
+            self._request = replace(self._request, backend="slepc")
+            self.begin(resume=False)
+            self._follow(progress)
+
+    def _follow(self, progress: bool | None) -> None:
+        source, recorder, held = self.source, self.recorder, self._held
+        sweep, first = self._request.sweep, recorder.count
+        at, what = sweep.at, f"modes over {sweep.name}"
+        for value in shown(at[first:], what, "instant", progress, len(at), first):
+            snapshot = source.snapshot(float(value))
+            if held is not None and held.growths != source.growths:
+                held.grow(recorder, len(snapshot.right), source)
+            recorder.add(snapshot, sweep.spin(float(value)))
+            if held is not None:
+                held.flush(recorder, source)
+        self.keep()
+
+    def keep(self) -> None:
+        """Write the finished instants that are not yet written."""
+        if self._held is not None and self.recorder.count:
+            self._held.flush(self.recorder, self.source, now=True)
+
+    def close(self) -> None:
+        """Release the sources and the folder."""
+        for source in self._sources:
+            source.close()
+        if self._held is not None:
+            self._held.close()

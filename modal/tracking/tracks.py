@@ -1,24 +1,120 @@
 """The record of a tracking run: which mode of each instant is on which track.
 
-Only numbers are stored of past instants (modal/tracking/rows.py). Vectors are stored of the last
-instant and of modes that left the window.
+Only numbers are stored of past instants, one row of each table, nothing of order n. Vectors are
+stored of the last instant and of modes that left the window.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from modal.tracking.encounters import Encounter
-from modal.tracking.following import Follower, Rules, Step
+from modal.tracking.following import Follower, Step
 from modal.tracking.inspection import may_grow
-from modal.tracking.matching import Overlap, align, clusters
-from modal.tracking.rows import Rows
+from modal.tracking.matching import Match, Overlap, align, clusters
+from modal.tracking.rates import instant_rates
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.sources import Source
+from modal.tracking.sweep import Request
 from modal.types import Array, Index, Mask
+
+KINDS = ("", "elastic", "rigid", "prescribed")
+NOTHING = complex(np.nan, np.nan)
+# Type and fill of each table, whose row at instant n is by mode of n. spin: the only entry of its
+# row; index: mode of each track, −1 for none.
+TABLES: Mapping[str, tuple[str, Any]] = {
+    "eigenvalue": ("c16", NOTHING),
+    "energy": ("f8", np.nan),
+    "backward_error": ("f8", np.nan),
+    "condition_number": ("f8", np.nan),
+    "kind": ("i1", 0),
+    "whirl": ("f8", np.nan),
+    "slope": ("c16", NOTHING),
+    "curvature": ("c16", NOTHING),
+    "by_energy": ("f8", np.nan),
+    "by_amplitude": ("f8", np.nan),
+    "coupling": ("f8", np.nan),
+    "steady": ("c16", NOTHING),
+    "mac": ("f8", np.nan),
+    "certainty": ("f8", np.nan),
+    "spin": ("f8", np.nan),
+    "index": ("i2", -1),
+}
+
+
+class Rows:
+    """The numbers of every instant of a run, by name of TABLES.
+
+    moving: rates along a motion are requested.
+    """
+
+    def __init__(self, moving: bool = True) -> None:
+        self._moving = moving
+        self._rows: list[dict[str, NDArray[Any]]] = []
+
+    def put(
+        self, n: int, snapshot: Snapshot, spin: float, index: Index, match: Match | None = None
+    ) -> None:
+        """Row n. spin: of the rotation, rad/s. match: of the instant before with this one."""
+        row: dict[str, Any] = instant_rates(snapshot, self._moving)
+        row |= dict(
+            eigenvalue=snapshot.eigenvalues,
+            energy=np.diag(snapshot.energy_gram).real,
+            backward_error=snapshot.backward_error,
+            condition_number=snapshot.condition_number,
+            kind=np.array([KINDS.index(kind) for kind in snapshot.kind], dtype=np.int8),
+            spin=np.array([spin]),
+            index=index,
+        )
+        if snapshot.whirling is not None:
+            row["whirl"] = snapshot.whirling.number
+        if match is not None:
+            kept = match.target >= 0
+            for name in ("mac", "certainty"):
+                row[name] = np.full(snapshot.size, np.nan)
+                row[name][match.target[kept]] = getattr(match, name)[kept]
+        self._rows[n:] = [row]
+
+    def table(self, name: str, rows: slice) -> NDArray[Any]:
+        """The rows of a table, as wide as the widest of them."""
+        dtype, fill = TABLES[name]
+        parts = [row.get(name, ()) for row in self._rows[rows]]
+        table = np.full((len(parts), max(map(len, parts), default=0)), fill, dtype)
+        for line, part in zip(table, parts, strict=True):
+            line[: len(part)] = part
+        return table
+
+    def block(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Rows start … stop − 1 of every table."""
+        return {name: self.table(name, slice(start, stop)) for name in TABLES}
+
+    def restore(self, start: int, block: Mapping[str, NDArray[Any]]) -> int:
+        """Restore the rows that `block` returned, and the number of the next one."""
+        count = len(block["index"])
+        self._rows[start:] = [{name: v[n] for name, v in block.items()} for n in range(count)]
+        return start + count
+
+    def spins(self, count: int) -> Array:
+        """Of the rotation at the first instants, (count,), rad/s."""
+        return np.asarray(self.table("spin", slice(count))[:, 0])
+
+    def index(self, rows: slice, tracks: Index | slice) -> Index:
+        """Mode of given tracks at some instants, −1 for none."""
+        return np.asarray(self.table("index", rows)[:, tracks], dtype=np.intp)
+
+    def of(self, name: str, index: Index) -> NDArray[Any]:
+        """A variable by track at the first T instants, (T, R), from the `index` of these."""
+        table, (dtype, fill) = self.table(name, slice(len(index))), TABLES[name]
+        if not table.shape[1]:
+            return np.full(index.shape, fill, dtype)
+        values = np.take_along_axis(table, np.maximum(index, 0), 1)
+        values[index < 0] = fill
+        return values
 
 
 def default_guard(k: int) -> int:
@@ -45,22 +141,20 @@ class State:
 class Recorder:
     """Takes the snapshots of successive instants and follows every mode of the window.
 
-    k: a track is reported once it was among the k lowest elastic modes or the rigid ones below
-    them, or grew. source: of the modes at extra instants. rate: speed of the parameter, 1 for time,
-    None for a parameter that is steady at each value. at: values of the sweep.
+    A track is reported once it was among the k lowest elastic modes or the rigid ones below them,
+    or grew. source: of the modes at extra instants.
 
     `state` is replaced in one assignment, after all of an instant is written: an interruption at
     any moment leaves the record of whole instants.
     """
 
-    def __init__(
-        self, k: int, source: Source | None, rules: Rules, rate: float | None, at: Array
-    ) -> None:
-        self.k, self.rules, self.rate, self.at = k, rules, rate, at
-        self.rows, self.state = Rows(len(at), rate is not None), State()
+    def __init__(self, request: Request, source: Source | None) -> None:
+        self.k, self.rules, self.rate = request.k, request.rules, request.rate
+        self.at = request.sweep.at
+        self.rows, self.state = Rows(self.rate is not None), State()
         self._meetings: list[Encounter] = []
         self._source = source
-        self._follower = Follower(self._extra, rules, abs(float(at[-1] - at[0])))
+        self._follower = Follower(self._extra, self.rules, request.sweep.span)
         self._extras = 0
 
     @property
@@ -92,7 +186,8 @@ class Recorder:
             a = align(a, snapshot)
             self.rows.put(0, a, float(self.rows.spins(1)[0]), np.arange(a.size))
             self.state = replace(self.state, last=a)
-        index = self.rows.index(self.count - 1, slice(len(self.state.visible)))
+        last = slice(self.count - 1, self.count)
+        index = self.rows.index(last, slice(len(self.state.visible)))[0]
         present = np.flatnonzero(index >= 0)
         track = np.full(a.size, -1)
         track[index[present]] = present

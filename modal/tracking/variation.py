@@ -35,6 +35,7 @@ error is of second order in the terms that were removed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg as la
@@ -43,12 +44,56 @@ from scipy.optimize import linear_sum_assignment
 from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import GROUP, ZERO
-from modal.tracking.pencils import Triple, pairing, product, quadratic, transposed
 from modal.types import Array, Complex, Index, Mask
 
 # Relative singular value below which a direction is left out of a space that need not hold the
 # vectors exactly.
 MAIN = 1e-5
+
+
+# The matrices of quadratic pencils λ²M + λC + K of P instants, (P, m, m) each.
+Triple: TypeAlias = Array | tuple[Array, Array, Array]
+
+
+def product(A: Array, X: Complex) -> Complex:
+    """Real matrices (P, m, m) times complex columns (P, m, K), in real arithmetic."""
+    wide = A @ _parts(X)
+    return wide.view(complex)
+
+
+def solved(A: Array, X: Complex) -> Complex:
+    """A⁻¹ of complex columns (P, m, K), in real arithmetic."""
+    return np.ascontiguousarray(np.linalg.solve(A, _parts(X))).view(complex)
+
+
+def _parts(X: Complex) -> Array:
+    """Real and imaginary parts of the columns, in turn, (P, m, 2K)."""
+    return np.ascontiguousarray(X, dtype=complex).view(float)
+
+
+def quadratic(matrices: Triple, lam: Complex, Q: Complex) -> Complex:
+    """(λ²M + λC + K) q of each mode, (P, m, K)."""
+    M, C, K = matrices
+    row = lam[:, None, :]
+    out = product(M, Q)
+    out *= row
+    out += product(C, Q)
+    out *= row
+    out += product(K, Q)
+    return out
+
+
+def pairing(M: Array, C: Array, lam: Complex, U: Complex, Q: Complex) -> Complex:
+    """uᴴ(2λM + C)q of each mode, (P, K)."""
+    image = product(M, Q)
+    image *= 2.0 * lam[:, None, :]
+    image += product(C, Q)
+    return np.asarray((U.conj() * image).sum(axis=1))
+
+
+def transposed(A: Array) -> Array:
+    """Of each instant."""
+    return A.swapaxes(-1, -2)
 
 
 @dataclass(frozen=True)
@@ -86,16 +131,6 @@ class Variation:
     def slope(self) -> Complex:
         """dλ/ds of each mode, (K,)."""
         return np.asarray(np.diagonal(self.change[0]))
-
-    def take(self, only: slice) -> Variation:
-        """Of some of the modes."""
-        energy, mass = (
-            Form(form.rate[only, only], form.mirrored[only, only])
-            for form in (self.energy, self.mass)
-        )
-        names = ("curvature", "steady", "steady_slope", "stencil_error")
-        single = {name: getattr(self, name)[only] for name in names}
-        return Variation(self.change[:, only, only], energy=energy, mass=mass, **single)
 
     def turned(self, turn: Complex, back: Complex) -> Variation:
         """In the basis right @ turn, left @ back of the same modes (modal.matching.align)."""

@@ -44,7 +44,7 @@ class Whirl:
 
     def _turning(self, dofs: DofMap) -> sp.csr_matrix:
         """The sparse matrix (n, n) of e × on the displacements, zero on the rotations."""
-        if self._turn is None or not _same(dofs, self._dofs):
+        if self._turn is None or dofs is not self._dofs:
             self._turn = dofs.turning(skew(self.axis))
             self._dofs = dofs
         return self._turn
@@ -67,16 +67,6 @@ class WhirlForms:
     def turned(self, T: Complex) -> WhirlForms:
         """Of the shapes X T."""
         return WhirlForms(T.conj().T @ self.momentum @ T, T.conj().T @ self.across @ T)
-
-    def take(self, index: slice) -> WhirlForms:
-        """Of some of the shapes."""
-        return WhirlForms(self.momentum[index, index], self.across[index, index])
-
-
-def _same(dofs: DofMap, known: DofMap | None) -> bool:
-    if known is None or len(dofs) != len(known):
-        return False
-    return np.array_equal(dofs.node, known.node) and np.array_equal(dofs.component, known.component)
 
 
 def direction(number: Array, sense: Array) -> NDArray[np.str_]:

@@ -21,7 +21,7 @@ from assembly.errors import InputError
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.motion.moving import MovingBody
 from assembly.system.frozen import FrozenSystem
-from modal.data.integrity import checksum
+from modal.data.checkpoint import checksum
 from modal.types import Array
 
 Shape = Literal["half-sine", "triangle", "sawtooth", "rectangle"]

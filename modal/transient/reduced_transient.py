@@ -11,8 +11,7 @@ import scipy.linalg as la
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from assembly.system.frozen import FrozenSystem
-from assembly.system.frozen_series import FrozenSeries
+from assembly.system.frozen import FrozenSeries, FrozenSystem
 from modal.data.datasets import described, made_from
 from modal.data.variables import TRANSIENT
 from modal.eigen.tolerances import HALF

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import StorageError
 from assembly.system.frozen import FrozenSystem
-from modal.data.checkpoint import load, save
-from modal.data.integrity import checksum
+from modal.data.checkpoint import checksum, load, save
 from modal.provenance.contents import contents
 from modal.provenance.fingerprint import TIMES, MotionProbe, agree, summed, vector_rows
 from modal.transient.energy import Energies

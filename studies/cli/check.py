@@ -11,16 +11,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 import modal
-from assembly.errors import ModelFileError
 from modal.checks.balance import energy_balance
 from modal.checks.diagnosis import rates_table
 from modal.data.progress import hidden, phase
+from studies.cli.runs import instants_of
 from studies.model_files.loading import load_model
 from studies.reporting.frozen_verdicts import is_steady, verdict, verdicts
-from studies.reporting.ranges import parse_range
 from studies.reporting.tables import table
-
-INSTANTS = 81
 
 
 def run_check(
@@ -34,12 +31,7 @@ def run_check(
     as far as it got, and KeyboardInterrupt is raised again.
     """
     model = load_model(path)
-    if times is not None:
-        at = parse_range(times, "--times")
-    elif model.period is not None:
-        at = np.linspace(0.0, model.period, INSTANTS)
-    else:
-        raise ModelFileError(f"{path}: the motion has no period; give --times start:stop:count")
+    at = instants_of(model, times, 81)
     k = min(modes or model.spec.analysis.modes, 4) if modes is None else modes
     system = model.motion.freeze(float(at[0]))
     show(f"{system}\n")

@@ -8,27 +8,28 @@ solve or a write failed, what was finished is kept; 130 interrupted (Ctrl-C), 14
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assembly.boundary import out_of_memory
-from assembly.errors import FrozenMotionError, InputError, StorageError
+from assembly.errors import FrozenMotionError, InputError
 from assembly.materials.plausibility import PlausibilityWarning
 from assembly.parallel.ranks import EXIT_FAILED
 from studies.cli.completion import FILE, FOLDER, KIND, PARAMETER, SETTING, STUDY
 from studies.cli.over_ranks import (
     GROUP,
     drivers,
-    exit_code,
     linear_systems,
     on_one_driver,
     one_driver,
     silence_others,
     takes_part,
 )
-from studies.cli.questions import STRICT
 
 if TYPE_CHECKING:
     from assembly.linalg.solver import Method
@@ -37,8 +38,31 @@ EXIT_INPUT = click.UsageError.exit_code
 AXIS = "NAME=START:STOP:COUNT"
 
 
+@contextmanager
+def questions(strict: bool) -> Iterator[None]:
+    """Prints one question for each key, as one line on stderr; strict: raises it instead."""
+    asked: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if strict else "always", PlausibilityWarning)
+        others = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *place: Any, **options: Any) -> None:
+            if not isinstance(message, PlausibilityWarning):
+                others(message, category, *place, **options)
+            elif message.key not in asked:
+                asked.add(message.key)
+                _say(str(message))
+
+        warnings.showwarning = show
+        yield
+
+
+def _ask(context: click.Context, option: click.Parameter, strict: bool) -> None:
+    context.with_resource(questions(strict))
+
+
 # A file that is missing gets our own one-line error, so click does not check paths.
-MODEL = click.argument("model", metavar="MODEL.toml", type=FILE)
+MODEL = click.argument("path", metavar="MODEL.toml", type=FILE)
 MODES = click.option("--modes", type=click.IntRange(min=1), help="How many modes.")
 OUT = click.option("--out", type=FOLDER, help="Folder for data and figures.")
 YES = click.option("--yes", is_flag=True, help="Start a run that takes long without a question.")
@@ -53,6 +77,13 @@ STATE = click.option(
 RESUME = click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
 EXPLORE = click.option("--explore", is_flag=True, help="Write explore.html: modes moving in 3-D.")
 FORCE = click.option("--force", is_flag=True, help="Overwrite what another study left there.")
+STRICT = click.option(
+    "--strict",
+    is_flag=True,
+    expose_value=False,
+    callback=_ask,
+    help="A value that is probably a mistake is an error.",
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -128,21 +159,11 @@ def run(
 @EXPLORE
 @on_one_driver
 @STRICT
-def track(
-    model: Path,
-    times: str | None,
-    over: str | None,
-    modes: int | None,
-    out: Path | None,
-    resume: bool,
-    force: bool,
-    yes: bool,
-    explore: bool,
-) -> None:
+def track(**options: Any) -> None:
     """Follow the modes of a model along its motion, or over a parameter (a Campbell diagram)."""
     from studies.cli.runs import run_track
 
-    _finish(*run_track(model, times, over, modes, out, resume, force, yes, explore=explore))
+    _finish(*run_track(**options))
 
 
 @app.command("map")
@@ -159,40 +180,28 @@ def track(
 @GROUP
 @STRICT
 def stability_map(
-    model: Path,
-    x: str,
-    y: str,
-    modes: int | None,
-    out: Path | None,
-    resume: bool,
-    force: bool,
-    yes: bool,
-    explore: bool,
-    solver: Method,
-    out_of_core: Path | None,
-    ranks_per_factor: int,
+    solver: Method, out_of_core: Path | None, ranks_per_factor: int, **options: Any
 ) -> None:
     """Map the stability of a model over two parameters."""
     from studies.cli.runs import run_map
 
     with drivers(solver, out_of_core, ranks_per_factor) as (driving, comm):
         if driving:
-            _finish(*run_map(model, x, y, modes, out, resume, force, comm, yes, explore=explore))
+            _finish(*run_map(comm=comm, **options))
 
 
 @app.command()
 @click.argument("kind", metavar="KIND", type=KIND)
-@click.argument("file", metavar="[FILE.toml]", type=FILE, required=False)
+@click.argument("target", metavar="[FILE.toml]", type=FILE, required=False)
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
-def new(kind: str, file: Path | None, force: bool) -> None:
+def new(**options: Any) -> None:
     """Write a commented model file to start from.
 
     KIND: beam, solid, blade, rotor, arm, mechanism or matrices.
     """
     from studies.cli.starters import write_starter
 
-    for path in write_starter(kind, file, force):
-        click.echo(f"wrote {click.format_filename(path)}")
+    _wrote(write_starter(**options))
 
 
 @app.command()
@@ -203,17 +212,11 @@ def new(kind: str, file: Path | None, force: bool) -> None:
 @FORCE
 @on_one_driver
 @STRICT
-def solve(
-    model: Path,
-    settings: tuple[str, ...],
-    modes: int | None,
-    out: Path | None,
-    force: bool,
-) -> None:
+def solve(**options: Any) -> None:
     """Modes of one state: table, verdict on all modes, shapes for ParaView and as a figure."""
     from studies.cli.one_state import run_solve
 
-    _finish(*run_solve(model, settings, modes, out, force))
+    _finish(*run_solve(**options))
 
 
 @app.command()
@@ -225,18 +228,11 @@ def solve(
 @FORCE
 @on_one_driver
 @STRICT
-def response(
-    model: Path,
-    frequencies: str | None,
-    speeds: str | None,
-    settings: tuple[str, ...],
-    out: Path | None,
-    force: bool,
-) -> None:
+def response(**options: Any) -> None:
     """Frequency response to the forces of a model file, or response of its rotor to unbalance."""
-    from studies.cli.forced import run_response
+    from studies.cli.one_state import run_response
 
-    _finish(*run_response(model, frequencies, speeds, settings, out, force))
+    _finish(*run_response(**options))
 
 
 @app.command()
@@ -245,33 +241,24 @@ def response(
 @MODES
 @on_one_driver
 @STRICT
-def check(
-    model: Path,
-    times: str | None,
-    modes: int | None,
-) -> None:
+def check(**options: Any) -> None:
     """Check the properties P1-P6, compare with time integration, and give the verdict."""
     from studies.cli.check import run_check
 
-    run_check(model, times, modes, click.echo)
+    run_check(**options, show=click.echo)
 
 
 @app.command()
-@click.argument("dataset", metavar="FILE.nc", type=FILE)
+@click.argument("file", metavar="FILE.nc", type=FILE)
 @click.option("--files", type=FOLDER, help="Folder of the files that its model file names.")
 @OUT
 @FORCE
 @on_one_driver
-def rerun(
-    dataset: Path,
-    files: Path | None,
-    out: Path | None,
-    force: bool,
-) -> None:
+def rerun(**options: Any) -> None:
     """Compute a dataset again from what it was computed from, and compare the numbers."""
     from studies.cli.rerun import run_again
 
-    _finish(*run_again(dataset, files, out, force))
+    _finish(*run_again(**options))
 
 
 @app.command()
@@ -280,43 +267,44 @@ def schema(file: Path | None) -> None:
     """Print the JSON schema of model files, or write it, for editors."""
     from importlib import resources
 
+    from modal.data.folder import storage_faults
+
     text = resources.files("studies.model_files").joinpath("model.schema.json").read_text("utf-8")
     if file is None:
         click.echo(text, nl=False)
         return
-    try:
+    with storage_faults(file):
         if file.exists() and file.read_bytes() != text.encode():
             raise InputError(f"{file}: is there already; give another name")
         file.write_text(text, encoding="utf-8")
-    except OSError as fault:
-        raise StorageError(f"{file}: could not be written: {fault.strerror}") from None
-    click.echo(f"wrote {click.format_filename(file)}")
+    _wrote([file])
 
 
 def _finish(report: str, written: list[Path]) -> None:
     click.echo(report)
-    for path in written:
+    _wrote(written)
+
+
+def _wrote(files: list[Path]) -> None:
+    for path in files:
         click.echo(f"wrote {click.format_filename(path)}")
 
 
 def run_app(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; every failure is one line on stderr."""
+    first = True
     try:
-        silence_others()
-        return exit_code(_run(arguments))
-    except InputError as fault:
-        return fail(str(fault), EXIT_INPUT)
-
-
-def _run(arguments: list[str] | None) -> int:
-    try:
+        first = silence_others()
         app.main(args=arguments, prog_name="frozen-motion", standalone_mode=False)
     except click.Abort:
         # click turns Ctrl-C inside a command into Abort.
         raise KeyboardInterrupt from None
     except (click.ClickException, FrozenMotionError, MemoryError, PlausibilityWarning) as fault:
-        return fail(*_reason(fault))
-    return 0
+        message, code = _reason(fault)
+        _say(message)
+    else:
+        code = 0
+    return code if first else 0
 
 
 def _reason(fault: Exception) -> tuple[str, int]:
@@ -330,7 +318,6 @@ def _reason(fault: Exception) -> tuple[str, int]:
     return str(fault), EXIT_INPUT if isinstance(fault, InputError) else EXIT_FAILED
 
 
-def fail(message: str, code: int) -> int:
-    """Say why in one line and hand the exit code on."""
+def _say(message: str) -> None:
+    """Say something in one line on stderr."""
     click.echo(f"frozen-motion: {' '.join(message.split())}", err=True)
-    return code

@@ -45,11 +45,13 @@ def linear_systems(command: Command) -> Command:
     return OUT_OF_CORE(SOLVER(command))
 
 
-def silence_others() -> None:
-    """Other ranks than the first write nothing."""
+def silence_others() -> bool:
+    """Other ranks than the first write nothing; returns whether this is the first."""
     comm = world()
-    if comm is not None and comm.rank > 0:
-        sys.stdout = sys.stderr = open(os.devnull, "w")
+    if comm is None or comm.rank == 0:
+        return True
+    sys.stdout = sys.stderr = open(os.devnull, "w")
+    return False
 
 
 def takes_part(command: str | None) -> bool:

@@ -14,8 +14,7 @@ import modal
 from assembly.errors import AccuracyError, StudyError
 from modal.data.datasets import versions
 from studies.cli import runs
-from studies.cli.forced import run_response
-from studies.cli.one_state import run_solve
+from studies.cli.one_state import run_response, run_solve
 from studies.registry import study
 from studies.reporting.output import OutputFolder
 from studies.reporting.records import Record, sha256

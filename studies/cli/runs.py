@@ -1,20 +1,22 @@
-"""What the commands track, map and check do with a model file."""
+"""The commands track and map, and how long they will take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 import modal
 from assembly.errors import ConvergenceError, InputError, ModelFileError
 from assembly.parallel.ranks import agreed
 from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase
-from studies.cli.estimates import check_map, check_track
 from studies.model_files.loading import LoadedModel, load_model
 from studies.reporting.frozen_verdicts import verdicts
 from studies.reporting.output import OutputFolder
@@ -22,6 +24,7 @@ from studies.reporting.ranges import parse_axis, parse_range
 from studies.reporting.tables import table
 
 Result = tuple[str, list[Path]]
+Axis = NDArray[np.float64]
 EVENTS = "events and growth rates are those of the modes followed"
 
 
@@ -89,7 +92,7 @@ def _tracked(
     """What follows the modes over some values, what freezes one, and all values."""
     k = modes or model.spec.analysis.modes
     if over is None:
-        instants = parse_range(times, "--times") if times is not None else _default_instants(model)
+        instants = instants_of(model, times, 200)
 
         def along(values: Any, **options: Any) -> xr.Dataset:
             return modal.track(model.motion, times=values, k=k, **options)
@@ -188,8 +191,83 @@ def _along(family: Any, name: str, fixed: dict[str, Any]) -> Callable[[float], F
     return lambda value: family.freeze(**{name: value}, **fixed)
 
 
-def _default_instants(model: LoadedModel, count: int = 200) -> Any:
-    period = model.period
-    if period is None:
-        raise ModelFileError(f"{model.path}: the motion has no period; give --times or --over")
-    return np.linspace(0.0, period, count)
+def instants_of(model: LoadedModel, times: str | None, count: int) -> Axis:
+    """The times (s) of the option, or so many of one period. Raises ModelFileError without both."""
+    if times is not None:
+        return parse_range(times, "--times")
+    if model.period is None:
+        raise ModelFileError(
+            f"{model.path}: the motion has no period; give --times start:stop:count"
+        )
+    return np.linspace(0.0, model.period, count)
+
+
+def check_map(
+    family: Any, axes: Mapping[str, Axis], fixed: Any, k: int, yes: bool, ranks: int
+) -> None:
+    """Raises InputError for a map that takes long, unless yes."""
+
+    def sample(side: int) -> int:
+        chosen = {name: _part(values, side) for name, values in axes.items()}
+        modal.stability_map(family, over=chosen, fixed=fixed, k=k, progress=False)
+        return int(np.prod([len(values) for values in chosen.values()]))
+
+    _check(int(np.prod([float(len(v)) for v in axes.values()])), sample, yes, ranks)
+
+
+def check_track(track: Callable[[Axis], Any], values: Axis, yes: bool) -> None:
+    """Raises InputError for a track that takes long, unless yes. track: follows modes over some
+    values."""
+
+    def sample(side: int) -> int:
+        part = values[: 4 * side]
+        track(part)
+        return len(part)
+
+    _check(len(values), sample, yes, 1)
+
+
+def _part(values: Axis, count: int) -> Axis:
+    chosen = np.unique(np.linspace(0, len(values) - 1, count).round().astype(int))
+    return np.asarray(values[chosen])
+
+
+def _check(
+    points: int,
+    sample: Callable[[int], int],
+    yes: bool,
+    ranks: int,
+    *,
+    many: int = 20_000,
+    long: float = 900.0,
+    sides: tuple[int, int, int] = (3, 3, 10),
+    least: float = 1e-4,
+) -> None:
+    """many: points from which a sweep is estimated. long: s from which it needs --yes. sides:
+    points along each axis of the samples; the first one warms up. least: s of a point, of writing
+    it and of a small eigenproblem."""
+    if points < many or yes:
+        return
+    spent, counts = [], []
+    for side in sides:
+        start = time.perf_counter()
+        counts.append(sample(side))
+        spent.append(time.perf_counter() - start)
+    each = max((spent[2] - spent[1]) / max(counts[2] - counts[1], 1), least)
+    seconds = spent[1] + each * points / ranks
+    line = f"{_number(points)} points, about {duration(seconds)}"
+    if seconds > long:
+        raise InputError(f"{line} (measured on {counts[2]} of them); --yes starts it")
+    click.echo(f"frozen-motion: {line}", err=True)
+
+
+def _number(points: int) -> str:
+    return f"{points}" if points < 10_000_000 else f"{float(points):.3g}"
+
+
+def duration(seconds: float) -> str:
+    """A time in its largest fitting unit."""
+    for size, unit in ((86400.0 * 365.0, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{max(seconds, 1.0):.0f} s"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from assembly.errors import StorageError, StudyError
+from assembly.errors import StudyError
+from modal.data.folder import storage_faults
 from studies.cli.completion import KINDS
 from studies.reporting.ranges import nearest
 
@@ -41,8 +42,6 @@ def write_starter(kind: str, target: Path | None, force: bool = False) -> list[P
         if path.exists() and not force and (path == model or path.read_bytes() != content):
             raise StudyError(f"{path}: is there already; give another name, or --force")
     for path, content in contents.items():
-        try:
+        with storage_faults(path):
             path.write_bytes(content)
-        except OSError as fault:
-            raise StorageError(f"{path}: could not be written: {fault.strerror}") from None
     return list(contents)

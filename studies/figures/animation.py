@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
+import assembly
 import modal
 from assembly import Body, Mechanism
+from assembly.motion.moving import MovingBody
 from assembly.types import Array, Inexact
 from modal.plot.colours import colour, plain
 from studies.figures.drawing import P, figure
@@ -113,40 +116,21 @@ def mechanism_frames(
         overlap = (elastic[:, 0] if last is None else last).conj() @ (system.M @ elastic)
         best = int(np.argmax(np.abs(overlap)))
         last = elastic[:, best] * (np.abs(overlap[best]) / overlap[best])
-        drawn.append(_strands(mechanism, t, np.real(last * phase), dict(outlines or {})))
+        drawn.append(_strands(mechanism, t, last * phase, outlines))
     return enlarged(drawn)
 
 
 def turning_frames(body: Body, shape: Inexact) -> list[Frame]:
     """A body that turns once about z through its origin in a mode (n,)."""
-
-    def place(angle: float) -> tuple[Array, Array]:
-        c, s = np.cos(angle), np.sin(angle)
-        return np.zeros(3), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-    return moving_frames(body, place, shape, 2.0 * np.pi)
+    return moving_frames(assembly.moving(body, assembly.spin(1.0)), shape, 2.0 * np.pi)
 
 
-def moving_frames(
-    body: Body,
-    place: Callable[[float], tuple[Array, Array]],
-    shape: Inexact,
-    period: float,
-) -> list[Frame]:
+def moving_frames(model: MovingBody, shape: Inexact, period: float) -> list[Frame]:
     """A body, its nodes in one row, that moves in the x–y plane while it vibrates in a mode (n,).
 
-    place: origin (3,) and rotation (3, 3), body to fixed axes, at a time from 0 to `period`. shape:
-    over the degrees of freedom its supports leave.
+    The motion is shown from 0 to `period`. shape: over the degrees of freedom its supports leave.
     """
-    whole = np.zeros(body.size, dtype=complex)
-    whole[body.free] = shape
-    drawn: list[Frame] = []
-    for t, phase in _course(period):
-        r, R = place(t)
-        moved = np.real(body.dofs.displacement(whole * phase))
-        rest = r + body.dofs.coordinates @ R.T
-        drawn.append([Strand(body.name, rest[:, :2], (rest + moved @ R.T)[:, :2])])
-    return enlarged(drawn)
+    return enlarged([_strands(model, t, shape * phase) for t, phase in _course(period)])
 
 
 def _course(period: float) -> list[tuple[float, complex]]:
@@ -227,21 +211,20 @@ def _still(frame: Frame, ax: Axes) -> list[Line2D]:
 
 
 def _strands(
-    mechanism: Mechanism, t: float, q: Array, outlines: Mapping[str, ArrayLike]
+    model: Mechanism | MovingBody,
+    t: float,
+    q: NDArray[Any],
+    outlines: Mapping[str, ArrayLike] | None = None,
 ) -> list[Strand]:
     strands = []
-    deployed, motions = mechanism.deployed(t, q), mechanism.recover(t, q)
-    poses = mechanism.position(t)
-    for name, (nodes, moved) in deployed.items():
-        if name not in outlines:
-            places = np.asarray(nodes + np.real(moved), dtype=float)
-            strands.append(Strand(name, nodes[:, :2], places[:, :2]))
-            continue
-        # A rigid body: its outline moves with its frame and with its own three degrees of freedom.
-        r, R = poses[name]
-        points = np.asarray(outlines[name], dtype=float)
-        ux, uy, turn = np.real(motions[name])
-        shift = np.array([ux, uy]) + turn * np.stack([-points[:, 1], points[:, 0]], axis=1)
-        rest = r[:2] + points @ R[:2, :2].T
-        strands.append(Strand(name, rest, rest + shift @ R[:2, :2].T))
+    for one in modal.placed_bodies(model, {"time": t}, np.real(q)[:, None]):
+        points, vector = one.body.dofs.coordinates, one.vectors[:, 0]
+        moved: NDArray[Any] = one.body.dofs.displacement(vector)
+        if outlines is not None and one.name in outlines:
+            # A rigid body: its outline moves with its frame and its own three degrees of freedom.
+            points = np.pad(np.asarray(outlines[one.name], dtype=float), ((0, 0), (0, 1)))
+            ux, uy, turn = vector
+            moved = np.array([ux, uy, 0.0]) + np.cross([0.0, 0.0, turn], points)
+        rest = one.r + points @ one.R.T
+        strands.append(Strand(one.name, rest[:, :2], (rest + moved @ one.R.T)[:, :2]))
     return strands

@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from xarray import DataArray
 
 from modal.data.units import PREFIXES
+from modal.plot.axes import axis_label
 from modal.plot.colours import colour, dashes
-from modal.plot.labels import axis_label
 
 # Line styles that tell curves apart in print too.
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))

@@ -58,7 +58,7 @@ class Drawing:
     width, height : float
         Size of the figure, inches.
     sharex : bool
-        Whether all axes have the same range along x.
+        Whether all axes have the same range along x; only the lowest ones have a label.
     in_report : bool
         Whether the report page shows it. False where its panels are panels of other figures.
     """
@@ -77,6 +77,9 @@ class Drawing:
         """Draw the figure and save it. Raises StorageError when it cannot be written."""
         with figure(self.rows, self.columns, self.width, self.height, self.sharex) as (drawn, axes):
             self.draw(axes)
+            if self.sharex:
+                for ax in axes[: -self.columns]:
+                    ax.set_xlabel("")
             out.write_figure(self.name, drawn, self.caption, self.in_report)
 
 

@@ -13,9 +13,9 @@ import xarray as xr
 import assembly
 import modal
 from assembly import Kinematics
-from assembly.motion.markers import FittedMotion, Uncertainty, fit_markers
 from assembly.motion.motion import Motion
 from assembly.motion.moving import MovingBody
+from assembly.motion.records import FittedMotion, Uncertainty, fit_markers
 from assembly.types import Array
 from modal.data.variables import Table, Variable
 from studies.measured_motion.record import MARKERS, TABLE_2, KnownMotion, extremes, record

@@ -9,11 +9,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+import assembly
 import modal
-from assembly.motion.markers import FittedMotion
+from assembly.motion.records import FittedMotion
 from modal.data.units import PREFIXES
+from modal.plot.axes import axis_label
 from modal.plot.colours import colour
-from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Scene, animation, moving_frames
 from studies.figures.drawing import Drawing, drawing
@@ -42,7 +43,7 @@ def along_motion(fit: FittedMotion, period: float, elements: int) -> Scene:
     """The bar along its fitted motion, in its first mode."""
     body = bar(elements)
     mode = modal.solve(body.freeze(), k=1)
-    frames = moving_frames(body, fit.frame, mode.right[:, 0], period)
+    frames = moving_frames(assembly.moving(body, fit), mode.right[:, 0], period)
     return "the bar along its fitted motion, first mode", frames
 
 
@@ -68,7 +69,7 @@ def kinematics(axes: list[Axes], fastest: xr.Dataset) -> None:
     axes[1].set_title("its error")
     axes[0].legend(loc="best")
     curves.legend_right(axes[1])
-    for ax in axes[-2:]:
+    for ax in axes:
         ax.set_xlabel(axis_label(turn))
 
 

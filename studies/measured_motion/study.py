@@ -18,7 +18,7 @@ import xarray as xr
 import assembly
 import modal
 from assembly.errors import InputError
-from assembly.motion.markers import FittedMotion
+from assembly.motion.records import FittedMotion
 from modal.data.units import units_of
 from studies.measured_motion import data, figures
 from studies.measured_motion.record import MARKERS, speeds_of_table_2

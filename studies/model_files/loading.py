@@ -18,14 +18,13 @@ from assembly.errors import InputError, ModelFileError
 from assembly.materials.plausibility import located
 from assembly.mesh.text_files import opened_files
 from assembly.motion.moving import check_support
-from assembly.system.frozen_series import FrozenSeries
+from assembly.system.frozen import FrozenSeries
 from studies.model_files.bodies import build_body
-from studies.model_files.mechanisms import build_mechanism, speed_of
-from studies.model_files.motions import AXIS, build_motion
-from studies.model_files.reading import read_model_file
-from studies.model_files.rotors import build_rotor
-from studies.model_files.schema import ModelSpec
-from studies.model_files.schema_motions import RPM, RampSpec, SpinSpec, SwingSpec
+from studies.model_files.joints import speed_of
+from studies.model_files.mechanisms import build_mechanism
+from studies.model_files.motions import AXIS, RPM, RampSpec, SpinSpec, SwingSpec, motion_of
+from studies.model_files.rotors import RotorSpec, build_rotor
+from studies.model_files.schema import ModelSpec, read_model_file
 from studies.reporting.ranges import nearest
 from studies.reporting.records import Record, sha256
 
@@ -191,10 +190,7 @@ class FrozenMechanism:
         speeds: `speed_rpm`, or NAME_rpm of driver NAME, rpm.
         """
         mechanism, t = self.at(t, turn, **speeds)
-        analysis = self.spec.analysis
-        return mechanism.freeze(
-            t, transport=analysis.transport, prestress=analysis.prestress_argument
-        )
+        return mechanism.freeze(t, **self.spec.analysis.freezing)
 
     def at(
         self, t: float = 0.0, turn: float | None = None, **speeds: float
@@ -209,10 +205,7 @@ class FrozenMechanism:
 
     def freeze_many(self, times: ArrayLike, **speeds: float) -> FrozenSeries:
         """The frozen systems at several times (s), in one batch of array operations."""
-        analysis = self.spec.analysis
-        return self._mechanism(speeds).freeze_many(
-            times, transport=analysis.transport, prestress=analysis.prestress_argument
-        )
+        return self._mechanism(speeds).freeze_many(times, **self.spec.analysis.freezing)
 
     @property
     def matrix_period(self) -> float | None:
@@ -244,8 +237,11 @@ def _built(path: Path, spec: ModelSpec, folder: Path) -> LoadedModel:
         return LoadedModel(path, spec, FrozenMechanism(spec, path, folder))
     name = next(iter(spec.bodies))
     with located(f"{path}: "):
-        if spec.rotor is not None:
-            spinning = build_rotor(name, spec, folder)
+        if isinstance(shaft := spec.body[name], RotorSpec):
+            spinning = build_rotor(name, shaft, spec.motion, spec.material, folder)
             return LoadedModel(path, spec, spinning, rotor=spinning.rotor)
-        body = build_body(name, spec, folder)
-        return LoadedModel(path, spec, build_motion(body, spec, folder), body)
+        body = build_body(name, spec.body, spec.material, folder)
+        motion = motion_of(spec.motion, folder)
+        with located("motion.", clamped=f"body.{name}."):
+            moving = assembly.moving(body, motion, spec.analysis.prestress_argument)
+        return LoadedModel(path, spec, moving, body)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 import assembly
-from assembly.errors import InputError, ModelFileError
-from assembly.materials.plausibility import check_speed, located
-from assembly.mechanisms.conditions import triads
-from studies.model_files import schema_mechanisms as schema
+from assembly.errors import ModelFileError
+from studies.model_files.attachments import rotation_of
 from studies.model_files.bodies import build_body
-from studies.model_files.places import Place, is_planar, places_of
+from studies.model_files.joints import (
+    Array,
+    BodyPlace,
+    Tie,
+    build_bushing,
+    build_driver,
+    build_joint,
+    point_of,
+    spatial,
+)
 from studies.model_files.schema import ModelSpec
-from studies.model_files.schema_motions import RPM
-
-Places = dict[str, Place]
 
 
 def build_mechanism(
@@ -30,87 +32,28 @@ def build_mechanism(
     """
     planar = is_planar(spec)
     places = places_of(spec, planar)
-    bodies = {name: build_body(name, spec, folder, planar) for name in spec.bodies}
-    joints = {name: _joint(name, joint, places, planar) for name, joint in spec.joint.items()}
+    bodies = {
+        name: build_body(name, spec.body, spec.material, folder, planar) for name in spec.bodies
+    }
+    joints = {name: build_joint(name, joint, places, planar) for name, joint in spec.joint.items()}
+    drivers = []
+    for name, motor in spec.driver.items():
+        joint, arm = joints[motor.joint], _arm(motor.joint, spec)
+        drivers.append(build_driver(name, motor, joint, places, arm, (speeds or {}).get(name)))
     return assembly.Mechanism(
         bodies,
         list(joints.values()),
-        [
-            _driver(name, motor, spec, joints[motor.joint], places, (speeds or {}).get(name))
-            for name, motor in spec.driver.items()
-        ],
+        drivers,
         loads=[
-            assembly.Load(load.body, _point(load.at), load.force, load.follower)
+            assembly.Load(load.body, point_of(load.at), load.force, load.follower)
             for load in spec.load.values()
         ],
-        bushings=[_bushing(name, part, places, planar) for name, part in spec.bushing.items()],
+        bushings=[build_bushing(name, part, places, planar) for name, part in spec.bushing.items()],
         initial={name: places[name].initial(planar) for name in bodies},
         coordinates=spec.mechanism.coordinates,
         gravity=[*spec.mechanism.gravity, 0.0][:3],
         period=spec.mechanism.period,
     )
-
-
-def speed_of(motor: schema.DriverSpec) -> float:
-    """The constant speed of a driver, rpm; of a slide, m/s times 60/2π."""
-    if motor.speed_rpm is not None:
-        return motor.speed_rpm
-    return (motor.omega or motor.velocity or 0.0) / RPM
-
-
-def _driver(
-    name: str,
-    motor: schema.DriverSpec,
-    spec: ModelSpec,
-    joint: assembly.Joint,
-    places: Places,
-    speed: float | None,
-) -> assembly.Driver:
-    law = _law(name, motor, speed, _start(motor, joint, places))
-    if joint.kind != "prismatic" and motor.amplitude is None:
-        value = speed_of(motor) if speed is None else speed
-        check_speed(
-            abs(value) * RPM * _arm(motor.joint, spec), f"driver.{name}.speed_rpm", value, "rpm"
-        )
-    with located(f"driver.{name}: "):
-        return assembly.driver(
-            motor.joint,
-            law,
-            held=motor.held,
-            of=motor.of,
-            stiffness=motor.stiffness,
-            damping=motor.damping,
-        )
-
-
-def _law(name: str, motor: schema.DriverSpec, speed: float | None, start: float) -> assembly.Law:
-    """The law of a driver: a constant rate, or harmonic. Raises ModelFileError."""
-    rates = [key for key in ("speed_rpm", "omega", "velocity") if getattr(motor, key) is not None]
-    amplitude, frequency = motor.amplitude, motor.angular_frequency
-    if amplitude is None and frequency is None:
-        if len(rates) != 1:
-            got = " and ".join(rates) or "none"
-            raise ModelFileError(
-                f"driver.{name}: give speed_rpm, omega, or velocity of a slide (one of them), or "
-                f"amplitude and angular_frequency; got {got}"
-            )
-        rate = (speed_of(motor) if speed is None else speed) * RPM
-        return assembly.Uniform(rate, start, motor.acceleration)
-    if amplitude is None or frequency is None or rates or motor.acceleration:
-        raise ModelFileError(
-            f"driver.{name}: a harmonic law has amplitude and angular_frequency, and no speed"
-        )
-    return assembly.Harmonic(amplitude, frequency, motor.phase, start)
-
-
-def _start(motor: schema.DriverSpec, joint: assembly.Joint, places: Places) -> float:
-    """The angle of a joint when the mechanism is assembled, rad; slides count from there."""
-    if joint.kind == "prismatic" or motor.of == "displacement":
-        return 0.0
-    first, second = (places[body].rotation for body in joint.bodies)
-    near, far = triads(joint)
-    seen = near.T @ first.T @ second @ far[:, 0]
-    return float(np.arctan2(seen[1], seen[0]))
 
 
 def _arm(driven: str, spec: ModelSpec) -> float:
@@ -120,71 +63,61 @@ def _arm(driven: str, spec: ModelSpec) -> float:
     return max(float(np.linalg.norm(np.subtract(end, spec.joint[driven].at))) for end in ends)
 
 
-def _point(at: Any) -> Any:
-    return tuple(at) if isinstance(at, list) else at
+def is_planar(spec: ModelSpec) -> bool:
+    """Whether the mechanism is in the plane: its joints and bushings have two coordinates.
 
-
-def _ends(tie: schema.Tie, places: Places, planar: bool) -> tuple[Any, Any, Any, Any]:
-    """First body and its point, second body and its point, in the bodies' axes."""
-    out: list[Any] = []
-    for body, given in zip(tie.bodies, (tie.first_point, tie.second_point), strict=True):
-        point = places[body].point(tie.at) if given is None else _point(given)
-        out += [body, point[:2] if planar and given is None else point]
-    return out[0], out[1], out[2], out[3]
-
-
-def _turn(tie: schema.Tie, places: Places) -> tuple[float, tuple[float, ...]]:
-    """Angle and axis by which the second body is rotated relative to the first."""
-    first, second = (places[body].rotation for body in tie.bodies)
-    vector = Rotation.from_matrix(first.T @ second).as_rotvec()
-    angle = float(np.linalg.norm(vector))
-    if angle < 1e-12:
-        return 0.0, (0.0, 0.0, 1.0)
-    return angle, tuple(float(v) for v in vector / angle)
-
-
-def _bushing(
-    name: str, bushing: schema.BushingSpec, places: Places, planar: bool
-) -> assembly.Bushing:
-    turned, axis = _turn(bushing, places)
-    return assembly.bushing(
-        *_ends(bushing, places, planar),
-        stiffness=bushing.stiffness,
-        damping=bushing.damping,
-        preload=bushing.preload or (),
-        turned=turned,
-        axis=axis,
-        name=name,
-    )
-
-
-def _joint(name: str, joint: schema.JointSpec, places: Places, planar: bool) -> assembly.Joint:
-    ends = _ends(joint, places, planar)
-    if isinstance(joint, schema.SphericalSpec):
-        return assembly.spherical(*ends, name=name)
-    if isinstance(joint, schema.FixedSpec):
-        turned, around = _turn(joint, places)
-        return assembly.fixed(*ends, name=name, turned=turned, axis=around)
-    first, second = (places[body] for body in joint.bodies)
-    if isinstance(joint, schema.UniversalSpec):
-        axes = (first.direction(joint.axis), second.direction(joint.axis_second))
-        return assembly.universal(*ends, axis=axes[0], axis_second=axes[1], name=name)
-    if not np.any(joint.axis):
-        raise ModelFileError(f"joint.{name}.axis: is zero")
-    axes = (first.direction(joint.axis), second.direction(joint.axis))
-    if planar and isinstance(joint, schema.RevoluteSpec):
-        return assembly.revolute(*ends, name=name)
-    make: dict[str, Any] = {
-        "revolute": assembly.revolute,
-        "prismatic": assembly.prismatic,
-        "cylindrical": assembly.cylindrical,
-    }
-    result: assembly.Joint = make[joint.kind](*ends, axis=axes[0], axis_second=axes[1], name=name)
-    if result.kind == "prismatic":
-        near, far = triads(result)
-        if np.abs(first.rotation @ near - second.rotation @ far).max() > 1e-9:
-            raise InputError(
-                f"joint {name}: a slide in space needs its two bodies in the same orientation, or "
-                "rotated about an axis across the slide: give body.NAME.rotation"
+    Raises ModelFileError where some have two and others three.
+    """
+    ties: list[tuple[str, Tie]] = [(f"joint.{name}", joint) for name, joint in spec.joint.items()]
+    ties += [(f"bushing.{name}", bushing) for name, bushing in spec.bushing.items()]
+    first = len(ties[0][1].at)
+    for label, tie in ties:
+        if len(tie.at) != first:
+            raise ModelFileError(
+                f"{label}.at: has {len(tie.at)} coordinates, {ties[0][0]}.at has {first}: "
+                "two in the plane, three in space"
             )
-    return result
+    return first == 2
+
+
+def places_of(spec: ModelSpec, planar: bool) -> dict[str, BodyPlace]:
+    """The place of every body and of the ground. Raises ModelFileError."""
+    ground = BodyPlace(np.zeros(3), np.eye(3))
+    return {name: _place(name, spec, planar) for name in spec.bodies} | {"ground": ground}
+
+
+def _place(name: str, spec: ModelSpec, planar: bool) -> BodyPlace:
+    """As the body's keys say. By default the origin is at the first joint, and the x axis points to
+    the second one; y is horizontal, that is normal to z, in space."""
+    body = spec.body[name]
+    ties = (*spec.joint.values(), *spec.bushing.values())
+    at = [spatial(tie.at) for tie in ties if name in tie.bodies]
+    if not at:
+        raise ModelFileError(f"body.{name}: no joint connects it to the mechanism")
+    given, turn = getattr(body, "position", None), getattr(body, "rotation", None)
+    origin = at[0] if given is None else spatial(given)
+    if turn is not None:
+        if planar and isinstance(turn, list):
+            where = f"body.{name}.rotation"
+            raise ModelFileError(f"{where}: expected an angle in the plane, got {turn}")
+        rotation = rotation_of(turn)
+    else:
+        across = next((p - at[0] for p in at[1:] if np.linalg.norm(p - at[0]) > 0.0), np.eye(3)[0])
+        rotation = _along(across)
+    length = getattr(body, "length", None)
+    distance = max(float(np.linalg.norm(p - at[0])) for p in at)
+    plain = not getattr(body, "end_offsets", None)
+    if length is not None and plain and distance > length * (1.0 + 1e-6):
+        raise ModelFileError(
+            f"body.{name}.length = {length:g}: its joints are {distance:.6g} m apart"
+        )
+    return BodyPlace(origin, rotation)
+
+
+def _along(across: Array) -> Array:
+    """Axes (columns) with x along a direction and y normal to z; y stays y where x is along z."""
+    x = across / np.linalg.norm(across)
+    y = np.cross([0.0, 0.0, 1.0], x)
+    size = float(np.linalg.norm(y))
+    y = y / size if size > 1e-9 else np.array([0.0, 1.0, 0.0])
+    return np.stack([x, y, np.cross(x, y)], axis=1)

@@ -1,38 +1,100 @@
-"""From the checked specification of a motion to a model with freeze(t)."""
+"""The prescribed motion of one body: its keys, and the model with freeze(t) made from them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 import assembly
 from assembly.errors import MotionError
-from assembly.materials.plausibility import located
 from assembly.mesh.text_files import read_text, shown
-from studies.model_files.schema import ModelSpec
-from studies.model_files.schema_motions import (
-    MarkersSpec,
-    RampSpec,
-    SampledSpec,
-    SpinSpec,
-    SwingSpec,
-)
+from studies.model_files.quantities import UNITS, Acceleration, Angle, Rate, Rpm, Strict, Vector
 
+RPM = UNITS["rpm"][0]
 AXIS = (0.0, 0.0, 1.0)
 SAMPLED_COLUMNS = "t, x, y, z, qx, qy, qz, qw"
 
 
-def build_motion(body: assembly.Body, spec: ModelSpec, folder: Path) -> assembly.MovingBody:
-    """The body with the motion of its file; at rest when none is given. Raises MotionError."""
-    motion = _motion(spec.motion, folder)
-    with located("motion.", clamped=f"body.{next(iter(spec.body))}."):
-        return assembly.moving(body, motion, spec.analysis.prestress_argument)
+class Turning(Strict):
+    """What motions at a speed have in common."""
+
+    axis: Vector | None = None
+    """Axis through the origin, body axes; (0, 0, 1) by default, the shaft (x) of a rotor."""
+    omega: Rate | None = None
+    """Speed, rad/s."""
+    speed_rpm: Rpm | None = None
+    """Speed, rpm, instead of `omega`."""
+
+    @property
+    def rate(self) -> float:
+        """The speed, rad/s."""
+        return self.speed_rpm * RPM if self.speed_rpm is not None else self.omega or 0.0
 
 
-def _motion(motion: Any, folder: Path) -> assembly.Motion:
+class SpinSpec(Turning):
+    """Constant speed; with epsilon, the instant frozen is that of omega and epsilon."""
+
+    kind: Literal["spin"]
+    """Kind of the motion."""
+    epsilon: Acceleration = 0.0
+    """Acceleration, rad/s²."""
+
+
+class RampSpec(Turning):
+    """ω(t) = omega + epsilon t along the axis."""
+
+    kind: Literal["ramp"]
+    """Kind of the motion."""
+    epsilon: Acceleration
+    """Acceleration, rad/s²."""
+
+
+class SwingSpec(Strict):
+    """Harmonic rotation by amplitude · sin(angular_frequency t + phase)."""
+
+    kind: Literal["swing"]
+    """Kind of the motion."""
+    axis: Vector = [0.0, 0.0, 1.0]
+    """Axis through the origin, body axes."""
+    amplitude: Angle
+    """Amplitude, rad."""
+    angular_frequency: Annotated[Rate, Field(gt=0.0)]
+    """Angular frequency, rad/s."""
+    phase: Angle = 0.0
+    """Phase at t = 0, rad."""
+
+
+class SampledSpec(Strict):
+    """Positions and quaternions over time."""
+
+    kind: Literal["sampled"]
+    """Kind of the motion."""
+    file: str
+    """CSV file with t, x, y, z, qx, qy, qz, qw."""
+
+
+class MarkersSpec(Strict):
+    """Marker records over time."""
+
+    kind: Literal["markers"]
+    """Kind of the motion."""
+    file: str
+    """CSV file with t and x, y, z of each marker."""
+    reference: str
+    """CSV file with the markers' positions on the body, x, y, z."""
+
+
+MotionSpec = Annotated[
+    SpinSpec | RampSpec | SwingSpec | SampledSpec | MarkersSpec, Field(discriminator="kind")
+]
+
+
+def motion_of(motion: Any, folder: Path) -> assembly.Motion:
+    """The motion of a file; rest when none is given. Raises MotionError."""
     if motion is None:
         return assembly.Steady()
     if isinstance(motion, SpinSpec | RampSpec):

@@ -17,27 +17,23 @@ from studies.reporting.ranges import nearest
 
 
 class Points:
-    """The nodes of a model's bodies, in the numbers of its frozen system."""
+    """The nodes of a model's bodies, in the numbers of its frozen system.
+
+    dofs: all degrees of freedom, before constraints.
+    """
 
     def __init__(self, model: LoadedModel) -> None:
         self.model = model
         self.mechanism = model.body is None and model.rotor is None
         if self.mechanism:
             self.bodies: dict[str, Body] = dict(model.drawn.bodies)
+            self.dofs: DofMap = model.drawn.dofs
         else:
-            body = model.rotor.body if model.rotor is not None else model.body
-            assert body is not None
+            body = model.drawn if model.rotor is None else model.rotor.body
             self.bodies = {next(iter(model.spec.bodies)): body}
+            self.dofs = body.dofs
         counts = [len(body.dofs.coordinates) for body in self.bodies.values()]
         self.first = dict(zip(self.bodies, np.cumsum([0, *counts]).tolist(), strict=False))
-
-    @property
-    def dofs(self) -> DofMap:
-        """All degrees of freedom, before constraints."""
-        if self.mechanism:
-            every: DofMap = self.model.drawn.dofs
-            return every
-        return next(iter(self.bodies.values())).dofs
 
     def nodes(self, place: ForceSpec | ProbeSpec, key: str) -> list[int]:
         """Numbers of the nodes. Raises ModelFileError naming the key."""
@@ -64,9 +60,7 @@ class Points:
                 full[k] += force.amplitude * np.exp(1j * force.phase) / len(nodes)
         if self.mechanism:
             return np.asarray(self.model.drawn.transformation(t)[0].T @ full)
-        rotor = self.model.rotor
-        free = rotor.free if rotor is not None else next(iter(self.bodies.values())).free
-        return np.asarray(full[free])
+        return np.asarray(full[self.model.drawn.free])
 
     def probes(self, probes: list[ProbeSpec], free: DofMap) -> list[tuple[str, int, str]] | None:
         """(body, node, component) of every probe; None where the file has none.

@@ -8,10 +8,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError, core_schema
 
 from assembly import magnitudes
+from studies.reporting.ranges import nearest
 
 Dimension = tuple[int, int, int, int]  # exponents of m, kg, s, rad
 
@@ -122,95 +130,110 @@ class Strict(BaseModel):
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _keys_are_known(cls, values: Any) -> Any:
+        for key in values if isinstance(values, dict) else ():
+            if key not in cls.model_fields:
+                hint = {"key": key, "hint": nearest(key, cls.model_fields)}
+                raise PydanticCustomError("unknown_key", "unknown key; {hint}", hint)
+        return values
 
-def _of_size(magnitude: magnitudes.Magnitude) -> AfterValidator:
-    """Checks that a number has a size that the formulas can represent."""
+    def arguments(self, *without: str) -> dict[str, Any]:
+        """The values by key, without those keys, for the function that has arguments of these
+        names."""
+        return {key: value for key, value in self if key not in without}
 
-    def check(value: float) -> float:
-        if not magnitude.accepts(value):
-            raise PydanticCustomError("magnitude", "expected {it}", {"it": magnitude.expected})
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number of a size that the formulas can represent: in SI, or a text with a unit.
+
+    Stands in `Annotated[float, Quantity(...)]`.
+
+    Parameters
+    ----------
+    magnitude : Magnitude
+        The sizes that are accepted.
+    units : str, optional
+        Units in SI with " or " between them; by default those of the magnitude, "" where a text is
+        not accepted.
+    angular : bool
+        As of `Unit`.
+    """
+
+    magnitude: magnitudes.Magnitude
+    units: str | None = None
+    angular: bool = False
+
+    @property
+    def unit_names(self) -> str:
+        """The units, " or " between them."""
+        return self.magnitude.unit if self.units is None else self.units
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        of_size = core_schema.no_info_after_validator_function(self._of_size, handler(source))
+        if not self.unit_names:
+            return of_size
+        unit = Unit.of(*self.unit_names.split(" or "), angular=self.angular)
+
+        def read(value: Any) -> Any:
+            try:
+                return unit.value(value) if isinstance(value, str) else value
+            except UnitError as fault:
+                raise PydanticCustomError("unit", "expected {it}", {"it": str(fault)}) from None
+
+        return core_schema.no_info_before_validator_function(read, of_size)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        if not self.unit_names:
+            return handler(schema)
+        number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*[^\s\d].*$"
+        text = {"type": "string", "pattern": number}
+        return {"anyOf": [{"type": "number"}, text], "x-unit": self.unit_names}
+
+    def _of_size(self, value: float) -> float:
+        if not self.magnitude.accepts(value):
+            expected = {"it": self.magnitude.expected}
+            raise PydanticCustomError("magnitude", "expected {it}", expected)
         return value
 
-    return AfterValidator(check)
-
-
-def _in_unit(unit: Unit) -> BeforeValidator:
-    """Reads a text with a unit; numbers are SI."""
-
-    def read(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            return unit.value(value)
-        except UnitError as fault:
-            raise PydanticCustomError("unit", "expected {it}", {"it": str(fault)}) from None
-
-    return BeforeValidator(read)
-
-
-def _schema(unit: str) -> WithJsonSchema:
-    """For editors: a number in SI, or a text with a unit."""
-    text = {"type": "string", "pattern": r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*[^\s\d].*$"}
-    return WithJsonSchema({"anyOf": [{"type": "number"}, text], "x-unit": unit})
-
-
-_STIFFNESS = Unit.of("N/m", "N m/rad", "N/rad")
-_DAMPING = Unit.of("N s/m", "N m s/rad", "N s/rad")
-_LOAD = Unit.of("N", "N m")
-_TURN = Unit.of("rad/s", angular=True)
 
 _ANGLE = magnitudes.Magnitude("angle", "rad", 0.0, 1e9, signed=True)
 _COMPONENT = magnitudes.Magnitude("component", "", 0.0, 1e9, signed=True)
+_TIME = magnitudes.Magnitude("positive time", "s", 1e-24, 1e12)
 
-Number = Annotated[float, _of_size(_COMPONENT)]
-Length = Annotated[float, _in_unit(Unit.of("m")), _of_size(magnitudes.LENGTH), _schema("m")]
-Position = Annotated[float, _in_unit(Unit.of("m")), _of_size(magnitudes.POSITION), _schema("m")]
-Angle = Annotated[float, _in_unit(Unit.of("rad", angular=True)), _of_size(_ANGLE), _schema("rad")]
-Time = Annotated[float, _in_unit(Unit.of("s")), Field(gt=0.0, le=1e12), _schema("s")]
-Rate = Annotated[float, _in_unit(_TURN), _of_size(magnitudes.RATE), _schema("rad/s")]
-SlideRate = Annotated[float, _in_unit(Unit.of("m/s")), _of_size(magnitudes.RATE), _schema("m/s")]
-Rpm = Annotated[float, _of_size(magnitudes.SPEED_RPM)]
-Acceleration = Annotated[
-    float,
-    _in_unit(Unit.of("rad/s^2", "m/s^2")),
-    _of_size(magnitudes.ACCELERATION),
-    _schema("rad/s² or m/s²"),
-]
-Modulus = Annotated[float, _in_unit(Unit.of("Pa")), _of_size(magnitudes.MODULUS), _schema("Pa")]
-Density = Annotated[
-    float, _in_unit(Unit.of("kg/m^3")), _of_size(magnitudes.DENSITY), _schema("kg/m³")
-]
-Mass = Annotated[float, _in_unit(Unit.of("kg")), _of_size(magnitudes.MASS), _schema("kg")]
-Inertia = Annotated[
-    float, _in_unit(Unit.of("kg m^2")), _of_size(magnitudes.INERTIA), _schema("kg m²")
-]
-InertiaEntry = Annotated[
-    float, _in_unit(Unit.of("kg m^2")), _of_size(magnitudes.INERTIA_ENTRY), _schema("kg m²")
-]
-Area = Annotated[float, _in_unit(Unit.of("m^2")), _of_size(magnitudes.AREA), _schema("m²")]
-SecondMoment = Annotated[
-    float, _in_unit(Unit.of("m^4")), _of_size(magnitudes.SECOND_MOMENT), _schema("m⁴")
-]
-DampingMass = Annotated[
-    float, _in_unit(Unit.of("1/s")), _of_size(magnitudes.DAMPING_MASS), _schema("1/s")
-]
-DampingStiffness = Annotated[
-    float, _in_unit(Unit.of("s")), _of_size(magnitudes.DAMPING_STIFFNESS), _schema("s")
-]
-Entry = Annotated[float, _of_size(magnitudes.ENTRY)]
-StiffnessEntry = Annotated[
-    float, _in_unit(_STIFFNESS), _of_size(magnitudes.ENTRY), _schema("N/m or N·m/rad")
-]
-DampingEntry = Annotated[
-    float, _in_unit(_DAMPING), _of_size(magnitudes.ENTRY), _schema("N·s/m or N·m·s/rad")
-]
+Number = Annotated[float, Quantity(_COMPONENT)]
+Length = Annotated[float, Quantity(magnitudes.LENGTH)]
+Position = Annotated[float, Quantity(magnitudes.POSITION)]
+Angle = Annotated[float, Quantity(_ANGLE, angular=True)]
+Time = Annotated[float, Quantity(_TIME)]
+Rate = Annotated[float, Quantity(magnitudes.RATE, "rad/s", angular=True)]
+SlideRate = Annotated[float, Quantity(magnitudes.RATE, "m/s")]
+Rpm = Annotated[float, Quantity(magnitudes.SPEED_RPM, "")]
+Acceleration = Annotated[float, Quantity(magnitudes.ACCELERATION)]
+Modulus = Annotated[float, Quantity(magnitudes.MODULUS)]
+Density = Annotated[float, Quantity(magnitudes.DENSITY)]
+Mass = Annotated[float, Quantity(magnitudes.MASS)]
+Inertia = Annotated[float, Quantity(magnitudes.INERTIA)]
+InertiaEntry = Annotated[float, Quantity(magnitudes.INERTIA_ENTRY)]
+Area = Annotated[float, Quantity(magnitudes.AREA)]
+SecondMoment = Annotated[float, Quantity(magnitudes.SECOND_MOMENT)]
+DampingMass = Annotated[float, Quantity(magnitudes.DAMPING_MASS)]
+DampingStiffness = Annotated[float, Quantity(magnitudes.DAMPING_STIFFNESS)]
+Entry = Annotated[float, Quantity(magnitudes.ENTRY, "")]
+StiffnessEntry = Annotated[float, Quantity(magnitudes.ENTRY, "N/m or N·m/rad or N/rad")]
+DampingEntry = Annotated[float, Quantity(magnitudes.ENTRY, "N·s/m or N·m·s/rad or N·s/rad")]
 Stiffness = Annotated[StiffnessEntry, Field(ge=0.0)]
 DampingCoefficient = Annotated[DampingEntry, Field(ge=0.0)]
-Force = Annotated[float, _in_unit(_LOAD), _of_size(magnitudes.ENTRY), _schema("N or N·m")]
-UnbalanceSize = Annotated[
-    float, _in_unit(Unit.of("kg m")), _of_size(magnitudes.ENTRY), _schema("kg m")
-]
+Force = Annotated[float, Quantity(magnitudes.ENTRY, "N or N·m")]
+UnbalanceSize = Annotated[float, Quantity(magnitudes.ENTRY, "kg m")]
 
+Elements = Annotated[int, Field(ge=1, le=100_000)]
 Node = Annotated[int, Field(ge=0, le=2**53)]
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 Point = Annotated[list[Position], Field(min_length=2, max_length=3)]
@@ -219,4 +242,6 @@ Direction = Annotated[list[Number], Field(min_length=2, max_length=3)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
 StiffnessRow = Annotated[list[StiffnessEntry], Field(min_length=3, max_length=6)]
 DampingRow = Annotated[list[DampingEntry], Field(min_length=3, max_length=6)]
+StiffnessMatrix = list[StiffnessRow]
+DampingMatrix = list[DampingRow]
 Place = str | Node | Point

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assembly.errors import StorageError, StudyError
 from assembly.mesh.text_files import shown
@@ -79,11 +79,11 @@ class OutputFolder:
                 self._made = new
             except OSError as fault:
                 raise StorageError(f"--out {self.path}: cannot be made: {fault.strerror}") from None
-            from modal.data.folder import remove_all_stale
+            from modal.data.folder import remove_stale
 
-            remove_all_stale(self.path)
+            remove_stale(self.path)
             self._claimed = True
-            self.write_json(MARKER, {"study": self.study})
+            self.write_text(MARKER, json.dumps({"study": self.study}, indent=1) + "\n")
             self.written.clear()
         return self.path
 
@@ -99,21 +99,12 @@ class OutputFolder:
     @contextmanager
     def file(self, name: str) -> Iterator[Path]:
         """A path to write to; it becomes `name` only when the block ends well."""
-        from modal.data.folder import replacing
+        from modal.data.folder import replacing, storage_faults
 
         target = self.claim() / name
-        try:
-            with replacing(target) as temporary:
-                yield temporary
-        except OSError as fault:
-            raise StorageError(
-                f"{target}: could not be written: {fault.strerror or fault}"
-            ) from None
+        with storage_faults(target), replacing(target) as temporary:
+            yield temporary
         self.written.append(target)
-
-    def write_json(self, name: str, content: Any) -> None:
-        with self.file(name) as path:
-            path.write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")
 
     def write_text(self, name: str, content: str) -> None:
         with self.file(name) as path:

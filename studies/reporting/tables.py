@@ -48,11 +48,6 @@ def tracks_table(tracks: Dataset) -> str:
     return "\n".join(lines)
 
 
-def tracks_section(tracks: Dataset) -> list[str]:
-    """The tracks' table as a section of a report."""
-    return tracks_table(tracks).splitlines()
-
-
 def _most(track: Dataset, name: str) -> str:
     values = track[name].values
     # + 0.0 turns the −0 of an undamped mode into 0.

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 
 import modal
 from modal.data.units import units_of
+from modal.plot.axes import axis_label
 from modal.plot.colours import colour
-from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Scene, animation, turning_frames
 from studies.figures.drawing import Drawing, drawing
@@ -123,8 +123,6 @@ def sections(axes: list[Axes], tip: xr.DataArray) -> None:
         _tips(tip.isel(section=i), ax, along="speed", labels=labels, prefix="m")
         ax.set_xlim(0.0, min(period, float(tip["instant"][-1])))
         ax.set_title(f"A = {1e6 * float(tip['section'][i]):g} mm² (figure {9 + i})")
-        if i < 2:
-            ax.set_xlabel("")
     curves.legend_right(axes[1], "rotation")
 
 

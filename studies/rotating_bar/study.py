@@ -19,9 +19,15 @@ import modal
 from assembly.errors import InputError
 from modal.data.units import units_of
 from studies.reporting.protocol import Data, Exploration, Outputs, merged, report_of, study_main
-from studies.rotating_bar import figures, timing
+from studies.rotating_bar import figures
 from studies.rotating_bar.bar import PAPER, model
-from studies.rotating_bar.data import VARIABLES, frequencies, parameter_studies, responses
+from studies.rotating_bar.data import (
+    VARIABLES,
+    compare_times,
+    frequencies,
+    parameter_studies,
+    responses,
+)
 from studies.rotating_bar.derivatives import derivatives
 
 __all__ = ["main", "report"]
@@ -191,7 +197,7 @@ def main(
     ]
     if timing_repeats > 0:
         load = modal.Harmonic(at=-1, amplitude=force, angular_frequency=PAPER.excitation)
-        parts.append(timing.compare(damping_ratio, load, timing_duration, timing_repeats))
+        parts.append(compare_times(damping_ratio, load, timing_duration, timing_repeats))
     dataset = merged(
         parts,
         VARIABLES,

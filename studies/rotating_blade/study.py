@@ -35,10 +35,9 @@ from studies.reporting.protocol import (
     Outputs,
     Remark,
     dataset_of,
-    report_of,
     study_main,
 )
-from studies.reporting.tables import tracks_section
+from studies.reporting.tables import tracks_table
 
 __all__ = ["beam_model", "compare_with_calculix", "main", "report", "solid_model"]
 
@@ -95,7 +94,7 @@ TITLES = {
     "solid": "rotating blade (solid)",
     "spun": "beam spun about its length",
 }
-report = report_of(tracks_section)  # of the last blade's tracks
+report = tracks_table  # of the last blade's tracks
 
 
 def beam_model(elements: int = 20, damping: float = 0.0) -> assembly.Body:

@@ -157,11 +157,9 @@ def _vectors(system: assembly.FrozenSystem, lam: complex) -> tuple[Complex, Comp
 
 def _middle_of_rod(mechanism: assembly.Mechanism) -> int:
     """Number, among the degrees of freedom of the frozen system, of uy at the rod's middle node."""
-    dofs = mechanism.freeze(0.0).dofs
+    dofs, nodes = mechanism.freeze(0.0).dofs, len(mechanism.bodies["rod"].dofs.coordinates)
     assert dofs is not None
-    before = len(mechanism.bodies["crank"].dofs.coordinates)
-    nodes = len(mechanism.bodies["rod"].dofs.coordinates)
-    return dofs.index(before + nodes // 2, 1)
+    return dofs.at("rod", nodes // 2, "uy")
 
 
 def growth_over_speed(

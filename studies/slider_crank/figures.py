@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 
 import assembly
 from modal import plot
-from modal.plot.axes import remove_x_label
+from modal.plot.axes import axis_label, remove_x_label
 from modal.plot.colours import colour, ink
-from modal.plot.labels import axis_label
 from studies.figures import curves, sheets
 from studies.figures.animation import Scene, animation, mechanism_frames
 from studies.figures.drawing import Drawing, drawing

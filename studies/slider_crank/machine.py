@@ -145,22 +145,6 @@ class SpeedFamily:
         return modal.placed_bodies(mechanism, {"time": t}, vectors)
 
 
-class TurningFamily:
-    """The slider-crank at a speed (rpm) and a damping ratio of its first mode at t = 0."""
-
-    def __init__(self, per_ratio: float, **settings: Any) -> None:
-        self.per_ratio, self.settings = per_ratio, settings
-
-    def __call__(self, speed_rpm: float, first_damping: float) -> Mechanism:
-        rayleigh = (0.0, first_damping * self.per_ratio)
-        return model(speed_rpm=speed_rpm, rayleigh=rayleigh, **self.settings)
-
-    @staticmethod
-    def period(speed_rpm: float, first_damping: float) -> float:
-        """Of a turn, s."""
-        return 60.0 / speed_rpm
-
-
 def stiffness_damping(ratio: float, **settings: Any) -> float:
     """Stiffness-proportional damping of the first mode at t = 0.
 

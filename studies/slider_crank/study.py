@@ -25,12 +25,11 @@ from studies.reporting.protocol import (
     Remark,
     check_positive,
     one_turn,
-    report_of,
     study_main,
 )
-from studies.reporting.tables import map_table, tracks_section
+from studies.reporting.tables import map_table, tracks_table
 from studies.slider_crank import comparison, figures
-from studies.slider_crank.machine import SpeedFamily, TurningFamily, model, stiffness_damping
+from studies.slider_crank.machine import SpeedFamily, model, stiffness_damping
 
 __all__ = ["main", "model", "report", "stiffness_damping"]
 
@@ -40,7 +39,7 @@ MAP_READING = (
     " exponents decide (chart.png)."
 )
 
-report = report_of(tracks_section)
+report = tracks_table
 
 
 def chart_reading(chart: xr.Dataset, elements: int, difference: float) -> str:
@@ -160,11 +159,15 @@ def main(
         coarse = settings | dict(elements=min(elements, 2), elastic_crank=False)
         del coarse["rayleigh"]
         per_ratio = stiffness_damping(0.5, speed_rpm=speed_rpm, **coarse) / 0.5
-        family = TurningFamily(per_ratio, **coarse)
+
+        def family(speed_rpm: float, first_damping: float) -> assembly.Mechanism:
+            rayleigh = (0.0, first_damping * per_ratio)
+            return model(speed_rpm=speed_rpm, rayleigh=rayleigh, **coarse)
+
         ratios = np.linspace(0.0, 8.0 * damping_ratio, max(2, min(9, chart_points)))
         chart = modal.hill_chart(
             family,
-            family.period,
+            lambda speed_rpm, first_damping: 60.0 / speed_rpm,
             k=3,
             speed_rpm=np.linspace(0.6 * max_speed_rpm, max_speed_rpm, chart_points),
             first_damping=ratios,

@@ -21,14 +21,13 @@ from studies.reporting.protocol import (
     Remark,
     check_positive,
     one_turn,
-    report_of,
     study_main,
 )
-from studies.reporting.tables import tracks_section
+from studies.reporting.tables import tracks_table
 
 __all__ = ["main", "report"]
 
-report = report_of(tracks_section)
+report = tracks_table
 
 
 @study_main

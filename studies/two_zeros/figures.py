@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from modal.plot.axes import axis_label
 from modal.plot.colours import colour
-from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Scene, animation, mechanism_frames
 from studies.figures.drawing import drawing

@@ -32,7 +32,6 @@ from studies.reporting.protocol import (
 )
 from studies.two_zeros import data, figures
 from studies.two_zeros.machines import slider_crank
-from studies.two_zeros.pair import COEFFICIENTS, pair_over_turn
 from studies.two_zeros.transformation import small_case, text
 
 __all__ = ["main", "report"]
@@ -98,7 +97,7 @@ def _pair(dataset: xr.Dataset) -> Iterator[str]:
     sizes = np.abs(rigid.real).max(), np.abs(rigid.imag).max()
     yield f"  {'in crank angle':<16} {sizes[0]:>9.3g} {sizes[1]:>9.3g}"
     gaps = []
-    for name in COEFFICIENTS:
+    for name in data.COEFFICIENTS:
         exact = dataset[f"{name}_exact"]
         gaps.append(float(abs(dataset[name] - exact).max() / abs(exact).max()))
     yield (
@@ -174,7 +173,7 @@ def main(
         [
             data.quotients(modes),
             data.zero_counts(),
-            pair_over_turn(speed_rpm, 4, instants),
+            data.pair_over_turn(speed_rpm, 4, instants),
             data.interval_over_turn(speed_rpm, 3, instants + 1),
             large,
             printed,

@@ -9,8 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 import assembly
+from modal.plot.axes import axis_label
 from modal.plot.colours import colour
-from modal.plot.labels import axis_label
 from studies.figures import curves
 from studies.figures.animation import Scene, animation, mechanism_frames
 from studies.figures.drawing import Drawing, drawing
@@ -46,8 +46,6 @@ def kinematics(axes: list[Axes], dataset: xr.Dataset) -> None:
     names = ("angle", "angular_velocity", "angular_acceleration")
     for ax, name in zip(axes, names, strict=True):
         curves.family(dataset[name], "time", ax, along="link", labels=["lever BC'", "swing C'D"])
-        if ax is not axes[-1]:
-            ax.set_xlabel("")
     axes[0].set_title("lever and swing over one turn of the crank")
     curves.legend_right(axes[0])
 
@@ -58,15 +56,14 @@ def forces(axes: list[Axes], dataset: xr.Dataset) -> None:
     mechanism.
     """
     time, both = dataset["time"], (dataset["joint_force"], dataset["joint_force_general"])
-    for i, (ax, joint) in enumerate(zip(axes, "ABCD", strict=True)):
+    for ax, joint in zip(axes, "ABCD", strict=True):
         for j, name in enumerate((f"X_{joint}", f"Y_{joint}")):
             reduced, general = (values.sel(force=name) for values in both)
             ax.plot(time, reduced, color=colour(j), label=f"{'xy'[j]} force")
             ax.plot(time[EVERY], general[EVERY], "o", color=colour(j), ms=3.5, mfc="white")
         title = "joint " + (joint if joint != "C" else "C'")
-        ax.set(ylabel=axis_label(dataset["joint_force"], "force"), title=title)
-        if i > 1:
-            ax.set_xlabel(axis_label(time))
+        ylabel = axis_label(dataset["joint_force"], "force")
+        ax.set(xlabel=axis_label(time), ylabel=ylabel, title=title)
     curves.legend_right(axes[1])
 
 
@@ -81,8 +78,6 @@ def eigenvalues(axes: list[Axes], dataset: xr.Dataset) -> None:
         curves.family(frequency, "time", ax, along="variant", labels=labels, styled=True)
         ax.ticklabel_format(axis="y", useOffset=False)
         ax.set_title(f"eigenvalue {mode + 1} of the lever BC' over one turn")
-        if ax is not axes[-1]:
-            ax.set_xlabel("")
     curves.legend_right(axes[0])
 
 
@@ -107,7 +102,6 @@ def shares(axes: list[Axes], dataset: xr.Dataset) -> None:
         options = dict(along="term", labels=labels, styled=True, words="|shift|")
         curves.family(size, "time", sizes, **options)  # type: ignore[arg-type]
         sizes.set(yscale="log", title=f"eigenvalue {mode + 1}: size of each term's share")
-        for ax in (whole, sizes):
-            ax.set_xlabel(axis_label(time) if ax in axes[-2:] else "")
+        whole.set_xlabel(axis_label(time))
     axes[0].legend(loc="upper center")
     curves.legend_right(axes[1])

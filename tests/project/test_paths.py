@@ -16,9 +16,9 @@ import draw_paths
 LONGEST = {
     "solve": (8, 2),
     "stability": (5, 2),
-    "track": (49, 4),
-    "track (time)": (36, 3),
-    "stability_map": (36, 4),
+    "track": (46, 4),
+    "track (time)": (33, 3),
+    "stability_map": (34, 4),
     "frequency_response": (7, 2),
     "integrate": (21, 2),
     "floquet": (25, 4),

@@ -13,17 +13,19 @@ from assembly.bodies.body_data import BodyData
 from assembly.bodies.first_order import FirstOrder
 from assembly.bodies.in_motion import BodiesMotion, MovingBodies
 from assembly.bodies.nonlinear import Equilibrium
-from assembly.bodies.statics import BodyStatics
+from assembly.bodies.operators import BodyStatics
 from assembly.elements.family import Beyond, Displaced, Passage
 from assembly.elements.taylor import Taylor
 from assembly.linalg.combination import Pattern
 from assembly.linalg.multigrid import RigidMotions
+from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.deformed_joints import DeformedRows
 from assembly.mechanisms.deformed_motion import DeformedMotion
 from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.joint_rows import Frames
-from assembly.mechanisms.reactions import Instant
+from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.rigid_state import Jacobian
+from assembly.mechanisms.topology import Topology
 from modal.periodic.periodic_modes import Orbits
 from tests.support.signatures import classes, hints, known, members, public, raised
 
@@ -32,7 +34,8 @@ CLASSES = {thing for thing in PUBLIC.values() if isinstance(thing, type)}
 # What rooms hand to each other in public objects: no public function takes it.
 CLASSES |= {ElasticReduction, Frames, Instant, Jacobian, Pattern, Orbits, RigidMotions}
 CLASSES |= {Beyond, BodiesMotion, BodyData, BodyStatics, DeformedMotion, DeformedRows, Displaced}
-CLASSES |= {Equilibrium, FirstOrder, MovingBodies, Passage, Taylor}
+CLASSES |= {Closure, Equilibrium, FirstOrder, InverseDynamics, MovingBodies, Passage, Taylor}
+CLASSES |= {Topology}
 
 
 def needed(thing: Any) -> dict[str, set[type]]:

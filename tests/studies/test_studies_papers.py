@@ -18,8 +18,8 @@ from studies.__main__ import main as command_line
 from studies.measured_motion.data import QUANTITIES
 from studies.reporting.output import OutputFolder
 from studies.rotating_bar.bar import frozen, model, response
+from studies.two_zeros.data import COEFFICIENTS, closed_form, rigid_pair
 from studies.two_zeros.machines import effective_inertia
-from studies.two_zeros.pair import COEFFICIENTS, closed_form, rigid_pair
 from studies.two_zeros.transformation import small_case, text
 from studies.wind_pump.machine import Pump, mechanism
 from studies.wind_pump.rigid import joint_forces, motion

@@ -12,7 +12,7 @@ import xarray as xr
 import modal
 from modal.data.units import shown_units
 from modal.data.variables import Variable
-from modal.plot.labels import axis_label
+from modal.plot.axes import axis_label
 from studies.cli import html_report
 from studies.figures.drawing import Drawing
 from studies.registry import Study, all_studies

@@ -7,9 +7,9 @@ import mpmath
 import numpy as np
 
 from assembly import FrozenSystem
+from modal.eigen.mode_count import Circle, missing_inside
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.determinant import Determinant
-from modal.eigen.winding import Circle, missing_inside
 from modal.types import Complex
 
 # Options of `gyroscopic`, one set for every structure an instant can have.

@@ -1,7 +1,8 @@
-"""The two Krylov methods for a real operator given as a Python callable: SLEPc's and ARPACK's.
+"""The two Krylov methods for an operator given as a Python callable: SLEPc's and ARPACK's.
 
-On a complex build of SLEPc the Schur vectors are complex. The conjugate of an eigenvector of a real
-operator is one too, so their real and imaginary parts together span a real invariant subspace.
+An operator is a function of one real matrix. The conjugate of an eigenvector is one too, so real
+and imaginary parts together span a real invariant subspace. SLEPc's takes real operators; on its
+complex builds the Schur vectors are complex.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ import scipy.sparse.linalg as spla
 
 from assembly.errors import ConvergenceError
 from assembly.magnitudes import MOST_STEPS
+from assembly.types import AnyArray
 from modal.eigen.quadratic import in_parts
 from modal.eigen.tolerances import ATTEMPTS, GROUP
 from modal.types import Array, Complex
 
 PETSC_ERR_LIB = 76  # an error in a library that PETSc or SLEPc calls
 
-Apply = Callable[[Array], Array]
+Apply = Callable[[AnyArray], AnyArray]
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ def arnoldi(
     is then tried.
     """
     n = len(start)
-    operator = spla.LinearOperator((n, n), matvec=apply, dtype=float)
+    operator = spla.LinearOperator((n, n), matvec=apply, dtype=start.dtype)
     asked = min(count, n - 2)
     for attempt in range(ATTEMPTS):
         ncv = min(n, max(2 * asked + 2, 20) + attempt)
@@ -173,23 +175,17 @@ def arnoldi(
                 v0=start,
                 tol=tolerance,
                 ncv=ncv,
-                maxiter=int(min(30 * n, max(2.0, 2.0 * applications / ncv))),
+                maxiter=int(min(MOST_STEPS, max(2.0, 2.0 * applications / ncv))),
             )
-            return _invariant(vectors, True)
+            return Invariant(real_span(orthonormal(vectors)), True)
         except spla.ArpackError as fault:
             if isinstance(fault, spla.ArpackNoConvergence):
-                return _invariant(fault.eigenvectors, False)
+                return Invariant(real_span(orthonormal(fault.eigenvectors)), False)
             reason = str(fault)
     raise ConvergenceError(f"ARPACK failed for {count} of {n} eigenvalues: {reason}", None)
 
 
-def _invariant(vectors: Complex, complete: bool) -> Invariant:
-    if vectors.shape[1] == 0:
-        return Invariant(np.zeros((len(vectors), 0)), False)
-    return Invariant(orthonormal(in_parts(vectors)), complete)
-
-
-def orthonormal(vectors: Array, tolerance: float = 1e-10) -> Array:
+def orthonormal(vectors: AnyArray, tolerance: float = 1e-10) -> AnyArray:
     """An orthonormal basis of the columns, dependent ones dropped."""
     norms = np.linalg.norm(vectors, axis=0)
     vectors = vectors[:, norms > 0.0] / norms[norms > 0.0]

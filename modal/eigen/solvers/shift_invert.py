@@ -1,11 +1,10 @@
-"""The shift-and-invert operator of a frozen system about a point τ, in real arithmetic.
+"""The shift-and-invert operator of a frozen system about a point τ.
 
-    T = Re[(A − τB)⁻¹B],  T z = θ z,  θ = (λ − Re τ) / ((λ − τ)(λ − τ̄)),  z = (x, λx)
+    T = (A − τB)⁻¹B,  T z = θ z,  θ = 1/(λ − τ),  z = (x, λx)
 
-T is real and has the eigenvectors of the system; its largest θ belong to the eigenvalues nearest τ
-and τ̄ (Parlett and Saad, Linear Algebra Appl. 88/89 (1987) 575). For a real τ it is the inverse
-itself, θ = 1/(λ − τ). It acts on states (q, v/γ), so that both halves of the requested vectors have
-similar size, and is multiplied by γ: |τ|, or about the smallest |λ| for τ = 0.
+T is real for a real τ, complex for another; its largest θ belong to the eigenvalues nearest τ. It
+acts on states (q, v/γ), so that both halves of the requested vectors have similar size, and is
+multiplied by γ: |τ|, or about the smallest |λ| for τ = 0.
 
 One factorization serves all products. For τ = 0 it is the cheapest real one of K; with a null chain
 some degrees of freedom of K are fixed. Otherwise it is one of Q(τ) = K + τC + τ²M, complex, written
@@ -22,14 +21,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
 from assembly.system.null_chain import NullChain, PinnedInverse
+from assembly.types import AnyArray
 from modal.eigen.deflation import Projector, transposed_chain
 from modal.eigen.quadratic import Quadratic
-from modal.types import Array, Complex
 
 StiffnessInverse = Factorization | PinnedInverse
 Inverse = TypeVar("Inverse")
@@ -72,11 +70,6 @@ class ShiftInvert:
         return NAMES[self.structure] + ("" if self.tau == 0.0 else " of Q(τ)")
 
     @property
-    def definite(self) -> bool:
-        """Conservative about zero with a positive definite K, but for its null space."""
-        return self.quadratic.conservative and self.structure == "spd"
-
-    @property
     def size(self) -> int:
         return int(2 * self.quadratic.n)
 
@@ -94,14 +87,6 @@ class ShiftInvert:
         """The spectral projector of the null chain, or None without one."""
         return None if self.chain is None else Projector(self.quadratic, self.chain, self.scale)
 
-    def gain(self, eigenvalues: Complex) -> Array:
-        """γ|θ|."""
-        distance = np.abs(eigenvalues - self.tau)
-        if self.tau.imag == 0.0:
-            return np.asarray(self.scale / distance)
-        both = distance * np.abs(eigenvalues - self.tau.conjugate())
-        return np.asarray(self.scale * np.abs(eigenvalues - self.tau.real) / both)
-
     def transposed(self) -> ShiftInvert:
         """The operator of Mᵀ, Cᵀ, Kᵀ on the same factor (which stays this object's to destroy)."""
         other = ShiftInvert.__new__(ShiftInvert)
@@ -111,7 +96,7 @@ class ShiftInvert:
         other.solves, other.is_transposed = 0, not self.is_transposed
         return other
 
-    def solve(self, r: NDArray[Any]) -> NDArray[Any]:
+    def solve(self, r: AnyArray) -> AnyArray:
         """Q(τ)⁻¹ r (of the transposed quadratic: Q(τ)⁻ᵀ r) for (n,) or (n, p).
 
         Real for a real τ, which leaves out the imaginary part of r.
@@ -127,21 +112,21 @@ class ShiftInvert:
         x = inverse(wide)
         return np.asarray(x[0::2] + 1j * sign * x[1::2])
 
-    def load(self, x: Array) -> NDArray[Any]:
+    def load(self, x: AnyArray) -> AnyArray:
         """γ (M(v + τq) + C q), minus the load of the solve in γT x; real for a real τ."""
         n, tau = self.quadratic.n, self.tau if self.tau.imag else self.tau.real
         q, v = x[:n], self.scale * x[n:]
         moved = v + tau * q if tau else v
         return np.asarray(self.scale * (self.quadratic.M @ moved + self.quadratic.C @ q))
 
-    def apply(self, x: Array) -> Array:
-        """γT x for real (2n,) or (2n, p); in the range of the projector when x is."""
+    def apply(self, x: AnyArray) -> AnyArray:
+        """γT x for (2n,) or (2n, p), real for a real τ; in the range of the projector when x is."""
         p, q = -self.solve(self.load(x)), x[: self.quadratic.n]
-        second = (q + self.tau / self.scale * p).real if self.tau else q
-        moved = np.concatenate([p.real, second])
+        tau = self.tau if self.tau.imag else self.tau.real
+        moved = np.concatenate([p, q + tau / self.scale * p if tau else q])
         return moved if self.project is None else np.asarray(self.project(moved))
 
-    def start(self, seed: int) -> Array:
+    def start(self, seed: int) -> AnyArray:
         """A random state in the range of T."""
         x = np.random.default_rng(seed).standard_normal(self.size)
         return self.apply(x if self.project is None else np.asarray(self.project(x)))

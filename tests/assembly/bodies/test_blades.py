@@ -24,7 +24,7 @@ from assembly.dofs import DofMap
 from assembly.elements.beam import BeamFamily
 from assembly.errors import InputError, SectionError
 from assembly.kinematics import skew
-from assembly.materials.section_frames import section_axes, turned
+from assembly.materials.sections import section_axes, turned
 from tests.support.beam_models import BLADE_ALLOY as ALLOY
 from tests.support.beam_models import SHAPE, frequencies, section_matrices, swept_table
 from tests.support.paths import ROOT

@@ -7,8 +7,8 @@ import pytest
 import scipy.linalg as la
 
 import assembly
+from assembly.bodies.beams import ring
 from assembly.bodies.body import Body
-from assembly.bodies.rings import ring
 from assembly.errors import InputError
 from assembly.materials.sections import Section
 from tests.support.ring_waves import RingWaves

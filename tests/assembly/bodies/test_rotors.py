@@ -10,8 +10,7 @@ import assembly
 from assembly.bodies.attachments import attach_damper, attach_spring
 from assembly.bodies.body import Body
 from assembly.bodies.rotor_parts import Bearing, Disc
-from assembly.bodies.rotors import Rotor
-from assembly.bodies.shafts import rotor
+from assembly.bodies.rotors import Rotor, rotor
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 

@@ -10,6 +10,7 @@ import assembly
 from assembly.bodies.attachments import attach_mass
 from assembly.bodies.body import Body
 from assembly.bodies.nonlinear import equilibrium
+from assembly.elements.family import Passage
 from assembly.errors import InputError
 from assembly.kinematics import Kinematics
 
@@ -79,10 +80,14 @@ def test_tangent_of_turned_arms() -> None:
     family = body.families[0]
     rng = np.random.default_rng(3)
     u, c = 0.05 * rng.standard_normal(body.size), 30.0 * rng.standard_normal(12)
-    found = family.tangent_stiffness(u, c).toarray()
+    found = family.tangent_stiffness(Passage.at_rest(u, c)).toarray()
     h = 1e-6
     columns = [
-        (family.internal_force(u + h * e, c) - family.internal_force(u - h * e, c)) / (2.0 * h)
+        (
+            family.internal_force(Passage.at_rest(u + h * e, c))
+            - family.internal_force(Passage.at_rest(u - h * e, c))
+        )
+        / (2.0 * h)
         for e in np.eye(body.size)
     ]
     np.testing.assert_allclose(found, np.stack(columns, axis=1), atol=2e-8 * abs(found).max())

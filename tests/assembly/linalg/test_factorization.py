@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization
 from assembly.linalg.mumps import nested_dissection
-from assembly.linalg.superlu import SuperLUFactor, unpivoted_inertia
+from assembly.linalg.without_petsc import SuperLUFactor, unpivoted_inertia
 
 
 def laplacian(side: int) -> sp.csr_matrix:

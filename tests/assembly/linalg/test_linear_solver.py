@@ -26,8 +26,7 @@ from assembly.gallery import block
 from assembly.linalg import multigrid
 from assembly.linalg.combination import Combination, Kronecker
 from assembly.linalg.factorization import Factorization, Structure
-from assembly.linalg.scratch import VARIABLE
-from assembly.linalg.solver import linear_solver
+from assembly.linalg.solver import VARIABLE, linear_solver
 from assembly.linalg.symmetric import Symmetric, upper_triangle
 from tests.support.paths import ROOT
 
@@ -82,7 +81,7 @@ def test_files_of_a_killed_run_are_removed_by_the_next(
 ) -> None:
     """kill -9 leaves them; a run that is alive keeps its own."""
     program = (
-        "import sys; from pathlib import Path; from assembly.linalg.scratch import scratch\n"
+        "import sys; from pathlib import Path; from assembly.linalg.solver import scratch\n"
         "with scratch(Path(sys.argv[1])) as folder:\n"
         "    (folder / 'factor').write_text('x'); print(folder, flush=True); sys.stdin.read()\n"
     )

@@ -14,7 +14,7 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.linalg.combination import Combination, Kronecker, Lazy
-from assembly.linalg.mirror import is_skew, is_symmetric, symmetry_of
+from assembly.linalg.symmetric import is_skew, is_symmetric, symmetry_of
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import Quadratic
 

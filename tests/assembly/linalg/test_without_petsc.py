@@ -16,8 +16,8 @@ import modal
 from assembly.errors import InputError, SingularSystemError
 from assembly.gallery import block
 from assembly.linalg import factorization
-from assembly.linalg.cholmod import CholmodFactor
 from assembly.linalg.factorization import SMALL, Factorization, Structure
+from assembly.linalg.without_petsc import CholmodFactor
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.errors import MaterialError
-from assembly.materials.elasticity import elasticity, plane_strain, plane_stress
+from assembly.materials.materials import elasticity, plane_strain, plane_stress
 from tests.support.continua import PLANES, SOLIDS, body
 
 WOOD = dict(E=(12e9, 0.9e9, 0.5e9), nu=(0.40, 0.45, 0.60), G=(0.8e9, 0.7e9, 0.06e9), rho=480.0)

@@ -12,7 +12,7 @@ import assembly
 import modal
 from assembly.bodies.blades import BladeTable
 from assembly.kinematics import skew
-from assembly.materials.section_frames import section_axes
+from assembly.materials.sections import section_axes
 from tests.support.beam_models import BLADE_ALLOY as ALLOY
 from tests.support.beam_models import SHAPE, swept_table
 

@@ -193,5 +193,5 @@ def test_rigid_links_on_gears_are_stiff_links_on_gears() -> None:
     stiff = assembly.Material(E=7e15, nu=0.33, rho=assembly.aluminium.rho)
     arm = robot_arm.model(gears=(4e4, 1.5e4), damping=(0, 0), material=stiff, elements=1)
     found = modal.solve(arm.freeze(0.0), k=2).frequency
-    expected = robot_arm.rigid_links(5.0, (4e4, 1.5e4), robot_arm.machine.ARM.folded)
+    expected = robot_arm.rigid_links(5.0, (4e4, 1.5e4), robot_arm.study.ARM.folded)
     assert_allclose(found, expected, rtol=1e-6)

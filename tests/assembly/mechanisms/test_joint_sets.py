@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.gallery import block, sheet
-from assembly.mechanisms.carriers import at_rest
+from assembly.mechanisms.joint_points import at_rest
 
 Array = NDArray[np.float64]
 

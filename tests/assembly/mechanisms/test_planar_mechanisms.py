@@ -12,9 +12,8 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import assembly
-from assembly.mechanisms.conditions import Condition
 from assembly.mechanisms.joint_assembly import ReducedPattern
-from assembly.mechanisms.joint_rows import JointRows
+from assembly.mechanisms.joint_rows import Condition, JointRows
 from assembly.mechanisms.rigid_state import Pose, moving_frames
 from assembly.mechanisms.transformation import Partition
 

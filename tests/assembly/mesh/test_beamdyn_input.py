@@ -9,10 +9,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import assembly
-from assembly.bodies.beamdyn_input import beamdyn_blade
+from assembly.bodies.blade_files import beamdyn_blade
 from assembly.bodies.blades import blade, rigid_section_mass
 from assembly.errors import InputError
-from assembly.materials.section_frames import section_axes
+from assembly.materials.sections import section_axes
 
 SHAPE = assembly.rectangle(0.3, 0.08)
 ALLOY = assembly.Material(E=70e9, nu=0.33, rho=2700.0)

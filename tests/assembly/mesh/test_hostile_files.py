@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import assembly
-from assembly.bodies.beamdyn_input import beamdyn_blade
-from assembly.bodies.blade_files import beamdyn_table, elastodyn_table
+from assembly.bodies.blade_files import beamdyn_blade, beamdyn_table, elastodyn_table
 from assembly.errors import FrozenMotionError, InputError
 from studies.__main__ import main
 from studies.model_files.loading import load_model

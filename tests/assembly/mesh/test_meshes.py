@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import assembly
-from assembly.elements.cells import CellBlock, corner_volume
+from assembly.elements.cells import CellBlock, Cells
 from assembly.elements.reference import CELLS
 from assembly.errors import MaterialError, MeshError
 from assembly.gallery import block_mesh, sheet_mesh
@@ -156,7 +156,7 @@ def test_formats(tmp_path: Path, suffix: str, element: str) -> None:
 
 
 @pytest.mark.parametrize("element", ("tet4", "tet10", "hex8", "hex20", "t3", "t6", "q4", "q8"))
-def test_volume_from_the_corners_is_the_determinant_of_the_map(element: str) -> None:
+def test_volume_of_cells_is_the_determinant_of_the_map(element: str) -> None:
     """A unit cube or square of cells, mapped affinely: |det A|."""
     solid = element.startswith(("tet", "hex"))
     cube = (1.0, 1.0, 1.0)
@@ -164,7 +164,8 @@ def test_volume_from_the_corners_is_the_determinant_of_the_map(element: str) -> 
     A = np.array([[2.0, 0.3, 0.0], [-0.4, 1.5, 0.2], [0.1, 0.6, 1.2]])
     A = A if solid else np.pad(A[:2, :2], (0, 1))
     points = np.pad(mesh.points, ((0, 0), (0, 3 - mesh.points.shape[1]))) @ A.T + 5.0
-    found = sum(corner_volume(points, CellBlock(c.type, c.data)) for c in mesh.cells)
+    blocks = [CellBlock(c.type, c.data) for c in mesh.cells]
+    found = sum(Cells(points, blocks, 3 if solid else 2).volumes)
     expected = np.linalg.det(A if solid else A[:2, :2])
     assert found == pytest.approx(expected, rel=1e-12)
 

@@ -16,8 +16,9 @@ import xarray as xr
 import assembly
 import modal
 import studies
+from modal.data import variables
 from modal.data.datasets import described, plain
-from modal.data.variables import COORDINATES, SWEPT, TABLES, TRACKS, Table
+from modal.data.variables import COORDINATES, SWEPT, TRACKS, Table
 from studies.cli.one_state import modes_dataset
 from studies.model_files.loading import LoadedModel
 from tests.support.cases import with_slow
@@ -28,6 +29,13 @@ from tests.support.dataset_checks import (
 )
 from tests.support.paths import ROOT
 
+# The tables of datasets, by name; coordinates, and arrays that are no datasets, have their own.
+TABLES: dict[str, Table] = {
+    name.lower(): table
+    for name, table in vars(variables).items()
+    if name.isupper() and not name.startswith("_") and isinstance(table, dict)
+    if name not in ("COORDINATES", "ARRAYS")
+}
 BLADE = assembly.beam(
     1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 3, clamped="start"
 ).with_damping(a=2.0, b=1e-6)

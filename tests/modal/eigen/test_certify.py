@@ -17,13 +17,19 @@ from assembly.gallery import block
 from assembly.linalg.factorization import Factorization
 from modal import solve
 from modal.eigen import mode_count
-from modal.eigen.mode_count import certified, inertia_count
+from modal.eigen.mode_count import (
+    FIRST,
+    Circle,
+    certified,
+    conjugated,
+    inertia_count,
+    missing_inside,
+)
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers import determinant
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.determinant import Determinant
-from modal.eigen.solvers.pairs import Pairs
-from modal.eigen.winding import FIRST, Circle, conjugated, missing_inside
+from modal.eigen.spectrum import Pairs
 from modal.types import Complex
 from tests.support.quadratics import STRUCTURES, contour_count, free, gyroscopic
 

@@ -15,7 +15,7 @@ from assembly.errors import ConvergenceError
 from modal import solve
 from modal.eigen.inverse_iteration import iterated, refined
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.solvers.pairs import Pairs
+from modal.eigen.spectrum import Pairs
 from tests.support.quadratics import gyroscopic
 
 BACKENDS = ("dense", "scipy", "slepc")

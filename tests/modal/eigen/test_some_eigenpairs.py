@@ -9,7 +9,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.linalg.combination import Combination, Kronecker, Lazy
-from modal.eigen.hermitian import eigenpairs_in_order, largest_of_skew
+from modal.eigen.solvers.dense import eigenpairs_in_order, largest_of_skew
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 20, 70])

@@ -18,11 +18,9 @@ import modal
 from assembly import gallery
 from assembly.errors import InputError, StorageError
 from modal.explorer import views
-from modal.explorer.coarsening import coarsened
 from modal.explorer.mode_states import in_phase, indices
-from modal.explorer.packing import packed
-from modal.explorer.page import section
-from modal.explorer.skins import skin_of
+from modal.explorer.page import packed, section
+from modal.explorer.skins import coarsened, skin_of
 from tests.support.paths import ROOT
 
 AXIS = (0.0, 0.0, 1.0)

@@ -66,7 +66,7 @@ def test_only_folders_of_processes_that_are_gone_are_removed(tmp_path: Path) -> 
     ]
     for name in gone + stay:
         (tmp_path / name).mkdir()
-    remove_stale(tmp_path / "map.zarr")
+    remove_stale(tmp_path, "map.zarr")
     assert sorted(os.listdir(tmp_path)) == sorted(stay)
 
 

@@ -16,8 +16,8 @@ from modal.periodic.chart_motion import ChartMotion
 from modal.periodic.collocation import Multipliers
 from modal.periodic.decaying_modes import MARGIN, FrozenForms, bernstein, on_all_shapes
 from modal.periodic.product_eigen import product_modes
-from modal.proofs.codes import COUNT
-from modal.reduction.parameter_polynomial import parameter_polynomial
+from modal.proofs.judge import COUNT
+from modal.reduction.interpolation import parameter_polynomial
 from modal.types import Array
 
 PARTS = 64

@@ -12,7 +12,7 @@ import assembly
 import modal
 from assembly.mechanisms.mechanism import Mechanism
 from modal.periodic.floquet_modes import periodic_verdict
-from modal.proofs.codes import COUNT, MODES, UNSTABLE_MODE
+from modal.proofs.judge import COUNT, MODES, UNSTABLE_MODE
 from studies.slider_crank.machine import model as slider_crank
 from studies.slider_crank.study import chart_reading
 from tests.support.full_growth import full_growth

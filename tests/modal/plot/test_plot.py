@@ -16,7 +16,7 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.errors import InputError
-from modal.exchange.outer_faces import outer_faces
+from modal.exchange.shape_set import outer_faces
 from modal.plot.axes import distinct, remove_x_label, styles
 from modal.plot.campbell_diagram import ORDER, WHIRL
 from modal.plot.map_regions import _field, _upright

@@ -29,7 +29,7 @@ from modal.reduction.error_bounds import bounds_of, round_off
 from modal.reduction.full_order import full_order_modes
 from modal.reduction.instants import Instants
 from modal.reduction.motion import ReducedMotion
-from modal.reduction.product_sizes import ProductSizes
+from modal.reduction.projection import ProductSizes
 from modal.reduction.reduced_eigen import SmallModes
 from modal.types import Array
 from studies import slider_crank
@@ -70,7 +70,7 @@ def test_theta_is_what_the_complement_of_a_basis_loses(p: float) -> None:
     family = AffineFamily(freeze, {"p": 1.0})
     at = family.coefficients([{"p": value} for value in (-1.0, 0.0, 1.0)])
     reducer = ProvingSpace(family, at, 4)
-    completeness = reducer.prover._completeness
+    completeness = reducer._completeness
     assert completeness is not None
     weights = reducer.reference.weights
     terms = [term.operator.toarray() for term in family.terms[: len(weights)]]
@@ -80,7 +80,7 @@ def test_theta_is_what_the_complement_of_a_basis_loses(p: float) -> None:
     assert Z.shape[1] > 0
     S = np.diag(squares + p * changes)
     least = la.eigh(Z.T @ S @ Z, Z.T @ K_ref @ Z, eigvals_only=True)[0]
-    forms = reducer.prover.forms(reducer.projected)
+    forms = reducer.forms()
     theta = completeness.theta(forms, family.coefficients([{"p": p}]), np.zeros(1)).item()
     reducer.destroy()
     assert (1.0 - 1e-12) * (1.0 - least) <= theta < 3.0 * (1.0 - least)
@@ -98,13 +98,9 @@ def test_the_sum_over_poles_between_the_nodes() -> None:
     W = np.array([8.0])
     pole = -2.0 + 4.0j
     one = np.ones((1, 1))
-    poles = Poles(
-        np.array([[pole]]), one[..., None] + 0j, one[..., None] + 0j, one, one + 0j,
-        np.array([[False]]),
-    )  # fmt: skip
+    poles = Poles(np.array([[pole]]), one[..., None] + 0j, one[..., None] + 0j, one + 0j)
     unknown = np.full((1, 1), np.inf)
-    used = np.ones((1, 1), dtype=bool)
-    found = largest_on_axis(W, np.ones(1), 0.0, np.zeros(1), poles, (unknown, unknown), used)
+    found = largest_on_axis(W, np.ones(1), 0.0, np.zeros(1), poles, unknown, unknown)
     true = 1.0 / abs(pole.real)
     assert true <= found.item() < 3.0 * true
 

@@ -20,8 +20,8 @@ from modal.maps.classes import (
     UNDECIDED,
     classes,
 )
-from modal.plot.loci import instability_box, root_locus
 from modal.plot.map_regions import growth, hatch, verdict
+from modal.plot.track_curves import instability_box, root_locus
 from studies.__main__ import main
 from studies.reporting.frozen_verdicts import verdicts
 from studies.reporting.tables import map_table

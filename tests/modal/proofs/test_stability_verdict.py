@@ -17,9 +17,9 @@ from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers import dense as dense_solver
-from modal.proofs.codes import COUNT, MODES
+from modal.proofs import proving
+from modal.proofs.judge import COUNT, MODES
 from modal.proofs.one_state import decays
-from modal.proofs.points import Prover
 from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import is_semidefinite, lanczos
 from modal.reduction.affine import AffineFamily
@@ -435,7 +435,7 @@ def test_a_basis_without_the_mode_that_flutters_proves_nothing(
 
     monkeypatch.setattr(ReferenceOperator, "start", start)
     monkeypatch.setattr(BodySpace, "needed", lambda self, at: np.inf)  # all 40 are resolved
-    monkeypatch.setattr(Prover, "reach", lambda self: 0.0)
+    monkeypatch.setattr(proving, "REACH", 0.0)
     family = AffineFamily(lambda point: system, {})
     at = family.coefficients([{}])
     reducer = ProvingSpace(family, at, 4)

@@ -12,8 +12,8 @@ import xarray as xr
 import assembly
 import modal
 from studies.__main__ import main
-from studies.cli.estimates import duration
 from studies.cli.rerun import compared
+from studies.cli.runs import duration
 from tests.support.model_files import BEAM
 
 BLADE = BEAM + "[motion]\nkind = 'spin'\nspeed_rpm = 600\n[analysis]\nmodes = 2\n"

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 import assembly
 import modal
 from assembly.errors import SingularSystemError
-from assembly.linalg.mirror import symmetry_of
+from assembly.linalg.symmetric import symmetry_of
 from assembly.system.frozen import FrozenSystem
-from modal.proofs.couplings import orthonormal
+from modal.proofs.completeness import orthonormal
 from modal.reduction.affine import AffineFamily, shares_operators
 from modal.reduction.basis import SKETCHES, Sketches, mass_bounds
 from modal.reduction.body_space import BodySpace

@@ -10,7 +10,7 @@ import pytest
 
 import modal
 from assembly import DofMap, FrozenSystem
-from modal.eigen.zero_modes import with_zeros
+from modal.eigen.deflation import with_zeros
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 POINT = DofMap.regular(np.zeros((1, 3)), (0, 1))

@@ -10,7 +10,8 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -288,7 +289,10 @@ def test_a_run_of_another_format_is_refused(
 
 def test_two_processes_do_not_write_one_run(tmp_path: Path) -> None:
     held = track_store.TrackStore(tmp_path / "run", {})
-    held.create(np.zeros((1, 2)), None, "full", "")
+    source = SimpleNamespace(
+        prints=lambda: np.zeros((1, 2)), arrays=dict, kind="full", growths=0, description=""
+    )
+    held.create(cast(Any, source))
     with pytest.raises(StorageError, match="another process"):
         modal.track(**CASES["reduced"], store=tmp_path / "run")
     held.close()

@@ -11,7 +11,7 @@ import assembly
 import modal
 from assembly import DofMap, FrozenSystem
 from assembly.bodies.rotor_parts import Bearing, Disc
-from assembly.bodies.shafts import rotor
+from assembly.bodies.rotors import rotor
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 POINT = DofMap.regular(np.zeros((1, 3)), (0, 1))

@@ -1,4 +1,5 @@
-"""SuperLU (scipy): small matrices, signs on complex builds, and whatever PETSc is missing for.
+"""Factors without PETSc: SuperLU (scipy) for small matrices, for signs on complex builds, and for
+whatever PETSc is missing for; CHOLMOD's Cholesky factor where scikit-sparse is installed.
 
 Without row exchanges LU of a symmetric matrix is LDLᵀ, with D the diagonal of U: the matrix is
 positive definite when all of D is, and by Sylvester's law of inertia it has as many negative
@@ -16,6 +17,7 @@ import scipy.sparse.linalg as spla
 
 from assembly.errors import SingularSystemError
 from assembly.magnitudes import ROUND_OFF
+from assembly.optional import optional
 from assembly.types import Array, Index
 
 UNPIVOTED = dict(diag_pivot_thresh=0.0, options={"SymmetricMode": True})
@@ -105,3 +107,30 @@ def _unpivoted(A: sp.spmatrix, order: Index | None) -> Any:
 def _unexchanged(lu: Any) -> bool:
     """Whether every pivot was taken from the diagonal."""
     return bool(np.array_equal(lu.perm_r, lu.perm_c))
+
+
+class CholmodFactor:
+    """A = LLᵀ of a positive definite A (n, n). Raises SingularSystemError for any other."""
+
+    def __init__(self, A: sp.spmatrix) -> None:
+        cholmod = optional("sksparse.cholmod", "CHOLMOD")
+        columns = sp.csc_matrix(A)
+        columns.sort_indices()
+        try:
+            if hasattr(cholmod, "cho_factor"):  # from scikit-sparse 0.5 on
+                self._solve: Any = cholmod.cho_factor(columns).solve
+            else:  # its LDLᵀ, by which others are factorized, accepts indefinite matrices
+                self._solve = cholmod.cholesky(columns, mode="supernodal")
+        except cholmod.CholmodNotPositiveDefiniteError:
+            raise SingularSystemError("a matrix that must be positive definite is not") from None
+
+    def solve(self, b: Array, transpose: bool) -> Array:
+        """A⁻¹b of real (n,) or (n, k)."""
+        return np.asarray(self._solve(np.asfortranarray(b)))
+
+    def negative_pivots(self) -> int:
+        """A is positive definite."""
+        return 0
+
+    def destroy(self) -> None:
+        """Python gives the memory back with the object."""

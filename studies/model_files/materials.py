@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
+import assembly
+from assembly.errors import InputError, ModelFileError
+from assembly.materials.plausibility import located
 from studies.model_files.quantities import (
     Area,
     Density,
@@ -42,7 +47,19 @@ class MaterialSpec(Strict):
     """Rows: the directions 1, 2, 3 of an orthotropic material in body axes."""
 
 
-class RectangleSpec(Strict):
+class ShapeSpec(Strict):
+    """What all cross-sections have."""
+
+    def section(self) -> assembly.Section:
+        """The cross-section."""
+        values = self.arguments()
+        shape = values.pop("shape")
+        make = assembly.Section if shape == "general" else getattr(assembly, shape)
+        section: assembly.Section = make(**values)
+        return section
+
+
+class RectangleSpec(ShapeSpec):
     """A full rectangle."""
 
     shape: Literal["rectangle"]
@@ -53,7 +70,7 @@ class RectangleSpec(Strict):
     """Height along z, m."""
 
 
-class CircleSpec(Strict):
+class CircleSpec(ShapeSpec):
     """A full circle."""
 
     shape: Literal["circle"]
@@ -62,7 +79,7 @@ class CircleSpec(Strict):
     """Diameter, m."""
 
 
-class TubeSpec(Strict):
+class TubeSpec(ShapeSpec):
     """A circular tube."""
 
     shape: Literal["tube"]
@@ -73,7 +90,7 @@ class TubeSpec(Strict):
     """Inner diameter, m."""
 
 
-class ProfileSpec(Strict):
+class ProfileSpec(ShapeSpec):
     """A doubly symmetric I: flanges along y, web along z."""
 
     shape: Literal["i_profile"]
@@ -88,7 +105,7 @@ class ProfileSpec(Strict):
     """Thickness of the web, m."""
 
 
-class GeneralSpec(Strict):
+class GeneralSpec(ShapeSpec):
     """A section by its constants, about the centroid."""
 
     shape: Literal["general"]
@@ -112,3 +129,34 @@ class GeneralSpec(Strict):
 SectionSpec = Annotated[
     RectangleSpec | CircleSpec | TubeSpec | ProfileSpec | GeneralSpec, Field(discriminator="shape")
 ]
+
+
+def material_of(name: str, materials: Mapping[str, MaterialSpec], orthotropic: bool = False) -> Any:
+    """A material of the file, or a built-in one. Raises InputError for an orthotropic material
+    where only isotropic ones are possible."""
+    if name not in materials:
+        return getattr(assembly, name)
+    chosen = materials[name]
+    E, nu, G = chosen.E, chosen.nu, chosen.G
+    with located(f"material.{name}."):
+        if isinstance(E, float) and isinstance(nu, float):
+            if G is not None or chosen.axes is not None:
+                raise ModelFileError(
+                    f"material.{name}: G and axes are of an orthotropic material; give E and nu "
+                    "as three numbers"
+                )
+            return assembly.Material(E=E, nu=nu, rho=chosen.rho, name=name)
+        if isinstance(E, float) or isinstance(nu, float) or G is None:
+            raise ModelFileError(
+                f"material.{name}: an orthotropic material needs three numbers E, nu and G"
+            )
+        if not orthotropic:
+            raise InputError(f"material = {name!r}: is orthotropic; sections are isotropic")
+        return assembly.Orthotropic(
+            E=(E[0], E[1], E[2]),
+            nu=(nu[0], nu[1], nu[2]),
+            G=(G[0], G[1], G[2]),
+            rho=chosen.rho,
+            axes=tuple(tuple(row) for row in chosen.axes or np.eye(3).tolist()),
+            name=name,
+        )
