@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 CLOSE = 1e-6  # relative error of eigenvalues
+WIDEST = 1e-2  # of stated error bounds that count, relative
 ROUNDOFF = 1e-13  # of LAPACK, relative to the largest eigenvalue
 OSCILLATES = 0.2  # |Im λ| / |λ| above which "the k smallest" means the same to everybody
 RESPONSE = 1e-4  # relative error of responses
@@ -30,7 +31,8 @@ def _numbers(values: list[list[float]]) -> Complex:
 
 
 def _eigenvalues(answer: Answer, truth: Answer) -> str:
-    """Each value is one of the truth, and the slowest vibrations of the truth are there.
+    """Each value is one of the truth, to its stated bound, and the slowest vibrations of the truth
+    are there.
 
     A TOAR reference has only k oscillating pairs; values beyond them are not checked. Rigid motions
     of free bodies, below 1e-2 of the lowest vibration, are left out.
@@ -38,22 +40,24 @@ def _eigenvalues(answer: Answer, truth: Answer) -> str:
     exact, values = _numbers(truth["eigenvalues"]), _numbers(answer["eigenvalues"])
     floor = ROUNDOFF * truth["largest"] + (1e-2 * truth["frequency"] if truth["free"] else 0.0)
     exact = exact[np.abs(exact) > floor]
-    values = values[np.isfinite(values) & (np.abs(values) > floor)]
+    bounds = np.array(answer.get("bounds", np.zeros(len(values))))
+    kept = np.isfinite(values) & (np.abs(values) > floor)
+    values, bounds = values[kept], np.minimum(bounds, WIDEST * np.abs(values))[kept]
     if not len(exact) or not len(values):
         return ""
     reach = np.abs(exact[exact.imag > 0.0]).max(initial=0.0) * (1.0 - CLOSE)
-    for value in values:
+    for value, bound in zip(values, bounds, strict=True):
         oscillates = abs(value.imag) > OSCILLATES * abs(value)
         if abs(value) > reach or not (truth["all"] or oscillates):
             continue
         error = np.abs(exact - value).min()
-        if error > CLOSE * abs(value) + 10.0 * np.sqrt(ROUNDOFF) * abs(value) + floor:
+        if error > CLOSE * abs(value) + 10.0 * np.sqrt(ROUNDOFF) * abs(value) + floor + bound:
             return f"eigenvalue {value:.8g} is off by {error:.1e}"
     if len(values) < answer["k"]:
         return ""
     top = np.abs(values).max()
     for value in exact[(np.abs(exact) < 0.99 * top) & (exact.imag > OSCILLATES * np.abs(exact))]:
-        if np.abs(values - value).min() > 1e-4 * abs(value) + floor:
+        if np.all(np.abs(values - value) > 1e-4 * abs(value) + floor + bounds):
             return f"eigenvalue {value:.8g} is missing"
     return ""
 

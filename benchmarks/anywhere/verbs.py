@@ -68,7 +68,7 @@ def _solve(rng: Generator, dofs: int, points: int) -> Draw:
 
     def call() -> dict[str, Any]:
         modes = modal.solve(system, k=k)
-        return dict(eigenvalues=pairs(modes.eigenvalues), k=k)
+        return dict(eigenvalues=pairs(modes.eigenvalues), bounds=modes.error_bound.tolist(), k=k)
 
     def plain() -> Plain:
         return plainly.eigensolution(system, k, frequency)

@@ -17,6 +17,7 @@ backward error δ‖a‖/‖b‖. Where that is no round-off they are a pair; it
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -175,8 +176,17 @@ class Pairs:
 
 def clusters(eigenvalues: Complex, distance: float = GROUP) -> list[list[int]]:
     """Groups of indices whose eigenvalues chain together within a relative distance."""
-    near = np.abs(eigenvalues[:, None] - eigenvalues) <= distance * np.abs(eigenvalues)[:, None]
-    if near.sum() == len(eigenvalues):
-        return [[j] for j in range(len(eigenvalues))]
-    count, group = connected_components(near, directed=False)
-    return [np.flatnonzero(group == g).tolist() for g in range(count)]
+    order = np.argsort(np.abs(eigenvalues), kind="stable")
+    sizes, groups = np.abs(eigenvalues)[order], list[list[int]]()
+    # Eigenvalues that are near have sizes that are.
+    cuts = np.flatnonzero(np.diff(sizes) > distance * sizes[1:]) + 1
+    for start, end in pairwise([0, *cuts.tolist(), len(order)]):
+        block = np.sort(order[start:end])
+        if len(block) == 1:
+            groups.append([int(block[0])])
+            continue
+        lam = eigenvalues[block]
+        near = np.abs(lam[:, None] - lam) <= distance * np.abs(lam)[:, None]
+        count, group = connected_components(near, directed=False)
+        groups += [block[group == g].tolist() for g in range(count)]
+    return sorted(groups)

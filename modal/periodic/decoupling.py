@@ -26,6 +26,7 @@ from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, run
 from modal.periodic.product_eigen import ProductModes, product_modes
+from modal.periodic.slow_motion import highest_waves, periodic_frames
 from modal.periodic.tolerances import (
     ACCURACY,
     APART,
@@ -35,7 +36,7 @@ from modal.periodic.tolerances import (
     MOST_INSTANTS,
     RESOLUTION,
     RESOLVED,
-    WORST_CONDITION,
+    TOLERANCE,
 )
 from modal.reduction.interpolation import fourier_interpolant
 from modal.types import Array, Complex, Index
@@ -64,11 +65,16 @@ class DecoupledModes:
 
 
 def decoupled_modes(
-    A: Balanced, t0: float, period: float, accuracy: float = ACCURACY
+    A: Balanced,
+    t0: float,
+    period: float,
+    accuracy: float = ACCURACY,
+    allowed: float = TOLERANCE,
 ) -> DecoupledModes | None:
     """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
 
-    accuracy: of log μ.
+    accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
+    MOST_INSTANTS of them do not reach it.
     """
     samples = 2 * FEWEST  # orbits need twice the instants of exponents
     found = _Decoupling(A, t0, period, samples, accuracy)
@@ -79,9 +85,10 @@ def decoupled_modes(
         return None
     while found.settle():
         found.resolve()
-        if found.resolved:
+        last = len(found.X) >= MOST_INSTANTS
+        if found.resolved or (last and found.unresolved.max() <= allowed):
             return found.modes()
-        if found.hopeless or len(found.X) >= MOST_INSTANTS:
+        if found.hopeless or last:
             return None
         found.refine()
     return None
@@ -113,22 +120,19 @@ class _Decoupling:
         return max(len(group) for group in self.groups)
 
     def _start(self, shapes: Complex) -> bool:
-        """X from the projectors of the groups on their shapes at the first instant; whether its
-        Fourier coefficients fall off."""
+        """X of the frames of the groups; whether its Fourier coefficients fall off."""
         if np.linalg.cond(shapes).max() > 1.0 / EPS:
             self.usable = False
             return False
         duals = np.linalg.inv(shapes)
         self.X = np.empty_like(shapes)
         for group in self.groups:
-            inner = duals[:, group] @ shapes[0][:, group]
-            if np.linalg.cond(inner).max() > WORST_CONDITION:
+            frames = periodic_frames(shapes[:, :, group], duals[:, group])
+            if frames is None:
                 self.usable = False
                 return False
-            self.X[:, :, group] = shapes[:, :, group] @ inner
-        size = np.abs(np.fft.fft(self.X, axis=0)).max(axis=(1, 2))
-        middle, part = len(size) // 2, len(size) // 8
-        return bool(size[middle - part : middle + part].max() <= GROUP * size[0])
+            self.X[:, :, group] = frames
+        return highest_waves(self.X) <= GROUP
 
     def _transformed(self, A: Array, shift: float = 0.0) -> Complex:
         """B (m, N, N) by the polynomial through X, from A (m, N, N) a `shift` of a part later."""

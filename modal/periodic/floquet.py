@@ -248,7 +248,7 @@ def _all_modes(
     deviation = 0.0 if smooth is None else smooth.deviation * fastest
     apart = None
     if smooth is not None and (tolerance or ACCURACY) >= ACCURACY and fastest * period > FAST:
-        apart = decoupled_modes(A, t0, period)
+        apart = decoupled_modes(A, t0, period, allowed=tolerance or TOLERANCE)
     if apart is None and optional and fastest * period > FASTEST:
         return None
     if apart is not None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.linalg as la
@@ -38,7 +38,12 @@ from modal.periodic.magnus import SPREAD
 from modal.periodic.orbit_error import orbit_error
 from modal.periodic.periodic_modes import Orbits, propagated
 from modal.periodic.product_eigen import product_modes
-from modal.periodic.slow_motion import moving_frame, moving_states, slow_motion
+from modal.periodic.slow_motion import (
+    highest_waves,
+    moving_frame,
+    moving_states,
+    slow_motion,
+)
 from modal.periodic.tolerances import (
     ENOUGH,
     FEWEST,
@@ -46,6 +51,7 @@ from modal.periodic.tolerances import (
     GROWTH,
     MOST_STEPS,
     RESOLUTION,
+    SMOOTH,
     TOLERANCE,
     WORK,
 )
@@ -58,12 +64,14 @@ from modal.types import Array, Complex, Index
 @dataclass(frozen=True)
 class _Slow:
     """A model on its slow coordinates z: x = X(t) z, z' = B(t) z, x = (ω η, η̇) of `motion`.
-    whole: nothing was eliminated."""
+    smooth: X and B are polynomials through the parts of the period. whole: nothing was
+    eliminated."""
 
     motion: ChartMotion
     X: Interpolant
     B: Interpolant
     period: float
+    smooth: bool
     whole: bool = False
 
     @property
@@ -181,12 +189,12 @@ def slow_modes(
     t0: float,
     k: int,
     tolerance: float,
-    spaces: Sequence[tuple[int, float, int]] = ((6, 1e-5, 1), (24, 1e-6, 128)),
+    spaces: Sequence[tuple[int, float]] = ((6, 1e-5), (24, 1e-6)),
 ) -> FloquetModes:
     """The k slowest modes of a model on a space, on its coordinates, errors of the space included.
 
-    tolerance: of log μ. spaces: instants whose frozen modes span one, its least singular value of
-    the largest, and parts of the period; the next where the stated error is too large. Raises
+    tolerance: of log μ. spaces: instants whose frozen modes span one, and its least singular value
+    of the largest; the next where the stated error is too large. Raises
     AccuracyError where the matrices are not smooth, ConvergenceError where the propagation does not
     converge.
     """
@@ -196,7 +204,7 @@ def slow_modes(
     series = source.freeze_many(np.array([t0]))
     work = stepping_work(series.mass[0], series.stiffness[0], k)
     whole = work * period <= WORK
-    for instants, independent, parts in spaces:
+    for instants, independent in spaces:
         try:
             motion = ChartMotion.of(
                 lambda _: (source, period), [{}], k, t0, independent, instants, whole
@@ -205,7 +213,7 @@ def slow_modes(
             if best is None:
                 raise
             return best
-        motion = replace(motion, parts=max(parts, motion.parts))
+        fastest = motion.frequencies[min(k, len(motion.frequencies)) - 1]
         for slow in _slow_parts(motion, source, period, k):
             found = _modes_of(slow, source, k, tolerance)
             if found is None:
@@ -213,7 +221,7 @@ def slow_modes(
             lost, error = _quality(found.error)
             before = (len(found.error), np.inf) if best is None else _quality(best.error)
             best = found if best is None or (lost, error) < before else best
-            enough = error <= allowed * np.abs(found.eigenvalues).max()
+            enough = error <= allowed * fastest
             # What more slow coordinates do not halve is the error of the space.
             if enough or not error <= GAIN * before[1]:
                 break
@@ -273,36 +281,83 @@ def _slow_parts(
 
     fewest: harmonics with which the elimination of fast shapes is worth a trial.
     """
-    times = motion.start + period * np.arange(motion.parts) / motion.parts
-    M, C, K = motion.at(source, times)
-    H = accelerations_of(np.concatenate([M, K / motion.frequencies, C], axis=2))
-    spectra, rate = Spectra.of(motion, [H]), 2.0 * np.pi / period
-    A, r = motion.states(H), len(motion.frequencies)
-    K = 0.5 * (K + K.swapaxes(1, 2))
-
+    samples = _Samples.of(motion, source, period)
+    spectra, rate = Spectra.of(motion, [samples.H]), 2.0 * np.pi / period
+    r, rough = len(motion.frequencies), None
     # The error by the elimination is measured, so modes that are less far apart may be tried too.
     tried = dict.fromkeys([spectra.slow(min(k, r), rate), *range(min(k, r), r)])
     for m in tried if not motion.is_whole else ():
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
-        frame = moving_frame(M, K, m) if harmonics >= fewest else None
-        if frame is None:
+        slow = samples.eliminated(m, harmonics) if harmonics >= fewest else None
+        while slow is not None and not slow.smooth and samples.elimination(m) <= WORK:
+            finer = replace(samples.motion, parts=2 * samples.motion.parts)
+            samples = _Samples.of(finer, source, period)
+            slow = samples.eliminated(m, harmonics)
+        if slow is None:
             continue
-        stiffness = np.abs((frame * (K @ frame)).sum(axis=1)).mean(axis=0)
-        frequencies = np.stack([motion.frequencies, np.sqrt(stiffness)])
-        T, moving = moving_states(A, frame, frequencies, period)
-        order = slow_first(r, m)
-        found = slow_motion(moving[:, order][:, :, order], 2 * m, period, harmonics)
-        if found is not None:
-            T = T[:, :, order]
-            X = T[:, :, : 2 * m] + T[:, :, 2 * m :] @ found.L
-            yield _part(motion, X, found.B, period)
+        if slow.smooth:
+            yield slow
+        elif rough is not None:
+            break
+        else:
+            rough = slow
+    if rough is not None:
+        yield rough
+    A = samples.A
     everything = np.repeat(np.eye(2 * r)[None], len(A), axis=0)
     yield replace(_part(motion, everything, A, period), whole=True)
 
 
+@dataclass(frozen=True)
+class _Samples:
+    """M, K (J, r, r), accelerations H (J, r, 2r) and A (J, 2r, 2r) of x' = A x at the parts of a
+    period."""
+
+    motion: ChartMotion
+    period: float
+    M: Array
+    K: Array
+    H: Array
+
+    @classmethod
+    def of(
+        cls, motion: ChartMotion, source: ReducedMotion | GalerkinModel, period: float
+    ) -> _Samples:
+        times = motion.start + period * np.arange(motion.parts) / motion.parts
+        M, C, K = motion.at(source, times)
+        H = accelerations_of(np.concatenate([M, K / motion.frequencies, C], axis=2))
+        return cls(motion, period, M, 0.5 * (K + K.swapaxes(1, 2)), H)
+
+    @cached_property
+    def A(self) -> Array:
+        return self.motion.states(self.H)
+
+    def elimination(self, m: int) -> float:
+        """The multiplications of a round of the elimination of all but m coordinates."""
+        return float(self.motion.parts * 2 * m * (2 * (len(self.motion.frequencies) - m)) ** 2)
+
+    def eliminated(self, m: int, harmonics: int) -> _Slow | None:
+        """With m slow coordinates, which move with `harmonics` at most; None where the fast ones
+        do not stay apart."""
+        frame = moving_frame(self.M, self.K, m)
+        if frame is None:
+            return None
+        stiffness = np.abs((frame * (self.K @ frame)).sum(axis=1)).mean(axis=0)
+        frequencies = np.stack([self.motion.frequencies, np.sqrt(stiffness)])
+        T, moving = moving_states(self.A, frame, frequencies, self.period)
+        order = slow_first(len(stiffness), m)
+        found = slow_motion(moving[:, order][:, :, order], 2 * m, self.period, harmonics)
+        if found is None:
+            return None
+        T = T[:, :, order]
+        X = T[:, :, : 2 * m] + T[:, :, 2 * m :] @ found.L
+        return _part(self.motion, X, found.B, self.period)
+
+
 def _part(motion: ChartMotion, X: Array, B: Array, period: float) -> _Slow:
     on_slow, of_slow = (fourier_interpolant(table, motion.start, period) for table in (X, B))
-    return _Slow(motion, on_slow, of_slow, period)
+    smooth = max(highest_waves(X), highest_waves(B)) <= SMOOTH
+    return _Slow(motion, on_slow, of_slow, period, smooth)
 
 
 def _slowest(A: Array, vectors: Complex, k: int) -> Index:

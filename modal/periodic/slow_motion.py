@@ -26,45 +26,54 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as la
 
-from modal.eigen.tolerances import ROUNDS
+from assembly.types import Inexact
+from modal.eigen.tolerances import HALF, ROUNDS
 from modal.periodic.tolerances import ACCURACY, WORST_CONDITION
 from modal.types import Array, Complex
+
+
+def periodic_frames(shapes: Inexact, duals: Inexact) -> Complex | None:
+    """Frames (J, n, g), at equal parts of a period, of spaces that vectors (J, n, g) span; None
+    where a frame is singular after the period.
+
+    duals (J, g, n): with the vectors they make the projectors on the spaces, which carry a frame
+    from instant to instant (T. Kato, J. Phys. Soc. Japan 5, 1950). What it is turned and stretched
+    by after the period is taken back at a constant rate.
+    """
+    count = len(shapes)
+    frames = np.empty((count + 1, *shapes.shape[1:]), dtype=shapes.dtype)
+    frames[0] = shapes[0]
+    for j in range(1, count + 1):
+        frames[j] = shapes[j % count] @ (duals[j % count] @ frames[j - 1])
+    turned = duals[0] @ frames[count]
+    if not np.linalg.cond(turned) <= WORST_CONDITION:
+        return None
+    rate = la.logm(turned) / count
+    return np.asarray(frames[:count] @ la.expm(-np.arange(count)[:, None, None] * rate))
+
+
+def highest_waves(values: Inexact) -> float:
+    """Share of the highest eighth of the Fourier coefficients of values (J, n, m), at equal parts
+    of a period, in the largest."""
+    size = np.abs(np.fft.fft(values, axis=0)).max(axis=(1, 2))
+    middle, part = len(size) // 2, len(size) // 16
+    return float(size[middle - part : middle + part + 1].max() / size.max())
 
 
 def moving_frame(M: Array, K: Array, slow: int) -> Array | None:
     """Φ (J, r, r) at equal parts of a period, its first `slow` columns the slow shapes.
 
-    M, K (J, r, r) symmetric. None where a block does not come back to itself by a rotation, or
-    where the instants are too far apart.
+    M, K (J, r, r) symmetric. None where a block does not come back to itself by a rotation.
     """
     shapes = np.stack([la.eigh(k, m)[1] for m, k in zip(M, K, strict=True)])
-    blocks = [_transported(M, shapes[:, :, part]) for part in (slice(slow), slice(slow, None))]
-    if any(block is None for block in blocks):
-        return None
-    return np.concatenate([block for block in blocks if block is not None], axis=2)
-
-
-def _transported(M: Array, shapes: Array, cosine: float = 0.5) -> Array | None:
-    """The spans of shapes (J, r, m) in periodic coordinates that turn as little as they can; None
-    where neighbouring instants have a smaller cosine between them, or the spans do not close."""
-    out = shapes.copy()
-    count, size = len(out), shapes.shape[2]
-    for j in range(1, count + 1):
-        # The mass matrix between two instants makes neighbours comparable.
-        mass = 0.5 * (M[j - 1] + M[j % count])
-        left, cosines, right = la.svd(shapes[j % count].T @ mass @ out[j - 1])
-        if cosines[-1] < cosine:
+    duals = shapes.swapaxes(1, 2) @ M
+    blocks = []
+    for part in (slice(slow), slice(slow, None)):
+        frames = periodic_frames(shapes[:, :, part], duals[:, part])
+        if frames is None or np.abs(frames.imag).max(initial=0.0) > HALF * np.abs(frames).max():
             return None
-        if j < count:
-            out[j] = shapes[j] @ (left @ right)
-    turned = left @ right  # of the first shapes, after a period
-    if la.det(turned) < 0.0:
-        return None
-    turning = np.asarray(la.logm(turned))
-    if np.abs(turning.imag).max(initial=0.0) > 1e-8 * size:
-        return None
-    back = np.stack([la.expm(-j / count * turning.real) for j in range(count)])
-    return np.asarray(out @ back)
+        blocks.append(frames.real)
+    return np.concatenate(blocks, axis=2)
 
 
 def moving_states(A: Array, frame: Array, frequencies: Array, period: float) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from benchmarks.anywhere.checking import judged
 from benchmarks.anywhere.picture import distribution_picture, draw
 from benchmarks.anywhere.report import GOALS, read, score
 from tests.support.paths import ROOT
@@ -26,6 +27,16 @@ def test_tiny_draws_are_measured_and_right() -> None:
     assert [line.rsplit(" ", 1)[1] for line in lines] == ["2:0", "2:3", "2:4"]
     assert [line.split()[0] for line in lines] == ["solve", "stability_map", "frequency_response"]
     assert all(" s, done), " in line for line in lines), lines
+
+
+@pytest.mark.parametrize(("bound", "wrong"), [(2e-3, False), (5e-4, True), (0.0, True)])
+def test_an_eigenvalue_is_wrong_beyond_its_stated_bound(bound: float, wrong: bool) -> None:
+    answer = dict(eigenvalues=[[0.0, 1.001], [0.0, 3.0]], bounds=[bound, 0.0], k=2)
+    truth = dict(
+        eigenvalues=[[0.0, 1.0], [0.0, 3.0], [0.0, 9.0]], all=True, free=False, largest=9.0,
+        frequency=1.0,
+    )  # fmt: skip
+    assert bool(judged("solve", answer, truth)) == wrong
 
 
 def test_the_picture_has_every_draw_at_its_ratio(tmp_path: Path) -> None:

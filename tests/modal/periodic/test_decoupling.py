@@ -7,6 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import modal
+from benchmarks.anywhere.verbs import draw
+from modal.periodic import decoupling
 from modal.periodic.balanced import Balanced
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.magnus import propagator_factors
@@ -74,6 +76,37 @@ def test_decoupled_modes_are_those_of_the_whole_monodromy(model: Oscillators) ->
     for log, vector in zip(found.logs, found.vectors.T, strict=True):
         residual = whole @ vector - np.exp(log) * vector
         assert np.linalg.norm(residual) <= 1e-4 * np.linalg.norm(vector)
+
+
+def test_what_the_last_instants_leave_is_accepted_up_to_what_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = Oscillators(1.5, 0.05)
+    smooth = periodic_interpolant(one_by_one(model.first_order), 0.3, T)
+    assert smooth is not None
+    A = Balanced.diagonal(smooth, 0.3)
+    exact = decoupled_modes(A, 0.3, T)
+    assert exact is not None
+
+    def unresolved(self: decoupling._Decoupling) -> None:
+        self.unresolved = np.full(8, 3e-7)
+        self.hopeless = self.resolved = False
+
+    monkeypatch.setattr(decoupling, "MOST_INSTANTS", 64)
+    monkeypatch.setattr(decoupling._Decoupling, "resolve", unresolved)
+    assert decoupled_modes(A, 0.3, T, allowed=2e-7) is None
+    found = decoupled_modes(A, 0.3, T, allowed=4e-7)
+    assert found is not None
+    assert np.all(found.error >= 3e-7 + 0.5 * exact.error) and found.error.min() <= 3.1e-7
+
+
+@pytest.mark.slow
+def test_a_damped_chain_whose_groups_are_wide() -> None:
+    """Overdamped modes of e^−30,000 a period; 1,024 instants leave errors of 1e-7."""
+    chain = draw(2, 29)
+    found, truth = chain.call(), chain.plain().truth
+    assert abs(found["growth"] - truth["growth"]) <= truth["error"] + found["bound"]
+    assert found["verdict"] == "stable" and found["bound"] <= 1e-6
 
 
 def test_modes_that_never_stay_apart_are_left_to_the_whole_monodromy() -> None:
