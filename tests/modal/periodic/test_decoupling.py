@@ -78,6 +78,26 @@ def test_decoupled_modes_are_those_of_the_whole_monodromy(model: Oscillators) ->
         assert np.linalg.norm(residual) <= 1e-4 * np.linalg.norm(vector)
 
 
+def test_shapes_that_turn_away_from_where_they_began() -> None:
+    """Springs and dampers that turn by half a turn: constant matrices in the axes that turn with
+    them, so that exact multipliers are known. Halfway no shape is left in those of the start."""
+    K, D, J = np.diag([40.0, 90.0]) ** 2, np.diag([0.3, 1.1]), np.array([[0.0, -1.0], [1.0, 0.0]])
+
+    def first_order(t: float) -> np.ndarray:
+        R = np.cos(t) * np.eye(2) + np.sin(t) * J
+        return np.block([[np.zeros((2, 2)), np.eye(2)], [-R @ K @ R.T, -R @ D @ R.T]])
+
+    turning = np.block([[np.zeros((2, 2)), np.eye(2)], [np.eye(2) - K - D @ J, -2.0 * J - D]])
+    exact = -np.exp(np.linalg.eigvals(turning) * np.pi)  # the axes are turned by π
+    smooth = periodic_interpolant(one_by_one(first_order), 0.0, np.pi)
+    assert smooth is not None
+    found = decoupled_modes(Balanced.diagonal(smooth, 0.0), 0.0, np.pi)
+    assert found is not None and found.error.max() <= 1e-10
+    gap = np.abs(np.exp(found.logs)[:, None] / exact - 1.0)
+    assert sorted(gap.argmin(axis=1)) == [0, 1, 2, 3]
+    assert np.all(gap.min(axis=1) <= found.error)
+
+
 def test_what_the_last_instants_leave_is_accepted_up_to_what_is_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
