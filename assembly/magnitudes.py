@@ -75,10 +75,11 @@ MOST_STEPS = 500  # of an iteration that gains its digits one by one; then it is
 # errors of one size.
 DIFFERENCE = float(np.cbrt(np.finfo(float).eps))
 
-# Relative differences that are none: of sums of products, of what is computed from data in two
-# ways, of data that other programs have written with seven digits, and of what has three digits:
-# approximations that are compared, and drawings.
+# Relative differences that are none: of sums of products, of what keeps half of its digits, of what
+# is computed from data in two ways, of data that other programs have written with seven digits, and
+# of what has three digits: approximations that are compared, and drawings.
 ROUND_OFF = 1e-12
+HALF = 1e-8
 EQUAL = 1e-9
 WRITTEN = 1e-6
 ALIKE = 1e-3

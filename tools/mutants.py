@@ -33,10 +33,7 @@ LONG_PANEL = f"{PANELS}::test_the_error_of_one_panel_holds"
 TURNING = (
     "tests/modal/periodic/test_decoupling.py::test_shapes_that_turn_away_from_where_they_began"
 )
-CHAIN = (
-    "tests/modal/periodic/test_floquet_bounds.py"
-    "::test_a_chain_that_passes_beside_a_singular_position"
-)
+CHAIN = "tests/project/test_anywhere.py::test_a_chain_that_passes_beside_a_singular_position"
 SMALL = "tests/modal/transient/test_small_transients.py"
 REDUCTION = "tests/modal/reduction/test_reduction.py"
 ACCUMULATION = "test_bounds_beside_the_accumulation_of_overdamped_modes"
@@ -110,7 +107,7 @@ MUTANTS = [
     ),
     Mutant(
         "smooth tracks: SAFETY 0.04", "modal/tracking/smooth_space.py",
-        "SAFETY = 4.0", "SAFETY = 0.04",
+        "by_basis = SAFETY *", "by_basis = 0.04 *",
         (f"{SHARP}::test_the_bound_of_a_track_from_one_basis",),
     ),
     Mutant(
@@ -180,7 +177,7 @@ MUTANTS = [
         "(between + outside)", "between", (ORBITS,),
     ),
     Mutant(
-        "orbits: SAFETY 0.04", "modal/periodic/tolerances.py",
+        "orbits: SAFETY 0.04", "modal/reduction/tolerances.py",
         "SAFETY = 4.0", "SAFETY = 0.04", (ORBITS,),
     ),
     Mutant(

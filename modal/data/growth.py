@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xarray import DataArray, Dataset
 
-from modal.eigen.tolerances import HALF
+from assembly.magnitudes import HALF
 from modal.types import Array, Complex, Mask
 
 

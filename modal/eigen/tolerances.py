@@ -18,7 +18,7 @@ ROUND_OFF = symmetric.ROUND_OFF
 # backward error of a computed eigenpair.
 ZERO = magnitudes.ROUND_OFF
 # √ε: half of the digits. A product of two errors of this size is round-off.
-HALF = 1e-8
+HALF = magnitudes.HALF
 # √ZERO: what an error of ZERO makes of a double eigenvalue. Closer ones are a group.
 GROUP = float(np.sqrt(ZERO))
 # Relative accuracy that is enough to tell eigenvalues apart, or to see that one is missing.

@@ -14,6 +14,7 @@ import pytest
 from benchmarks.anywhere.checking import judged
 from benchmarks.anywhere.picture import distribution_picture, draw
 from benchmarks.anywhere.report import GOALS, read, score
+from benchmarks.anywhere.verbs import draw as drawn
 from tests.support.paths import ROOT
 
 
@@ -60,3 +61,20 @@ def test_the_picture_has_every_draw_at_its_ratio(tmp_path: Path) -> None:
     assert drawn == [sorted(values) for values in ratios.values()]
     assert score(records[0]) == 0.9 and set(ratios) < set(GOALS)
     plt.close("all")
+
+
+@pytest.mark.slow
+def test_a_damped_chain_whose_groups_are_wide() -> None:
+    """Overdamped modes of e^−30,000 a period; 1,024 instants leave errors of 1e-7."""
+    chain = drawn(2, 29)
+    found, truth = chain.call(), chain.plain().truth
+    assert abs(found["growth"] - truth["growth"]) <= truth["error"] + found["bound"]
+    assert found["verdict"] == "stable" and found["bound"] <= 1e-6
+
+
+@pytest.mark.slow
+def test_a_chain_that_passes_beside_a_singular_position() -> None:
+    """Its slow shapes change within a hundredth of the period: with parts of it that do not resolve
+    them, the error of a growth of −0.052 a period was 5."""
+    found = drawn(1, 73).call()
+    assert found["verdict"] == "stable" and found["bound"] <= 0.02

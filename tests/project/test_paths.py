@@ -14,14 +14,14 @@ import draw_paths
 
 # Files of `modal` that a call enters, and hops from file to file to the deepest of them.
 LONGEST = {
-    "solve": (8, 2),
-    "stability": (5, 2),
-    "track": (46, 4),
-    "track (time)": (33, 3),
-    "stability_map": (34, 4),
+    "solve": (6, 2),
+    "stability": (4, 1),
+    "track": (43, 4),
+    "track (time)": (31, 3),
+    "stability_map": (32, 4),
     "frequency_response": (7, 2),
     "integrate": (21, 2),
-    "floquet": (25, 4),
+    "floquet": (12, 2),
 }
 VERBS = draw_paths.verbs()
 

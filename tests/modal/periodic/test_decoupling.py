@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import modal
-from benchmarks.anywhere.verbs import draw
 from modal.periodic import decoupling
 from modal.periodic.balanced import Balanced
 from modal.periodic.decoupling import decoupled_modes
@@ -118,15 +117,6 @@ def test_what_the_last_instants_leave_is_accepted_up_to_what_is_allowed(
     found = decoupled_modes(A, 0.3, T, allowed=4e-7)
     assert found is not None
     assert np.all(found.error >= 3e-7 + 0.5 * exact.error) and found.error.min() <= 3.1e-7
-
-
-@pytest.mark.slow
-def test_a_damped_chain_whose_groups_are_wide() -> None:
-    """Overdamped modes of e^−30,000 a period; 1,024 instants leave errors of 1e-7."""
-    chain = draw(2, 29)
-    found, truth = chain.call(), chain.plain().truth
-    assert abs(found["growth"] - truth["growth"]) <= truth["error"] + found["bound"]
-    assert found["verdict"] == "stable" and found["bound"] <= 1e-6
 
 
 def test_modes_that_never_stay_apart_are_left_to_the_whole_monodromy() -> None:

@@ -11,7 +11,6 @@ import scipy.linalg as la
 
 import assembly
 from assembly.system.frozen import FrozenSystem
-from benchmarks.anywhere.verbs import draw
 from modal.periodic import magnus, slow_modes
 from modal.periodic.floquet import floquet
 from modal.periodic.floquet_modes import FloquetModes
@@ -248,11 +247,3 @@ def test_residuals_of_a_free_body_are_measured() -> None:
     rest = np.ones((1, 2, 1)) + 0j
     missed, _ = model.missing(np.zeros(1), rest, 0.0 * rest, 0.0 * rest)
     assert np.all(missed < 1e-6)
-
-
-@pytest.mark.slow
-def test_a_chain_that_passes_beside_a_singular_position() -> None:
-    """Its slow shapes change within a hundredth of the period: with parts of it that do not resolve
-    them, the error of a growth of −0.052 a period was 5."""
-    found = draw(1, 73).call()
-    assert found["verdict"] == "stable" and found["bound"] <= 0.02
