@@ -110,10 +110,10 @@ class Rows:
     def of(self, name: str, index: Index) -> NDArray[Any]:
         """A variable by track at the first T instants, (T, R), from the `index` of these."""
         table, (dtype, fill) = self.table(name, slice(len(index))), TABLES[name]
-        if not table.shape[1]:
-            return np.full(index.shape, fill, dtype)
-        values = np.take_along_axis(table, np.maximum(index, 0), 1)
-        values[index < 0] = fill
+        # The first row of some variables is empty, and may have more modes than all others.
+        known = (index >= 0) & (index < table.shape[1])
+        values = np.full(index.shape, fill, dtype)
+        values[known] = table[np.nonzero(known)[0], index[known]]
         return values
 
 

@@ -577,6 +577,21 @@ def test_a_model_without_freeze_is_named() -> None:
         modal.track(object(), times=[0.0, 1.0])
 
 
+def test_more_modes_at_the_first_instant_than_at_any_other() -> None:
+    class Masses:
+        def freeze(self, omega: float) -> FrozenSystem:
+            K = np.diag([1.0, 4.0, 9.0, 16.0]) + 0.01 * omega * np.eye(4)
+            return FrozenSystem(M=np.eye(4), K=K, parameters={"omega": omega})
+
+    def some(system: FrozenSystem, count: int) -> modal.Modes:
+        return modal.solve(system, k=4 if system.parameters["omega"] == 0.0 else 3)
+
+    tracks = modal.track(Masses(), k=4, omega=[0.0, 0.5, 1.0], solver=some)
+    there = np.isfinite(tracks.frequency.values)
+    assert there.tolist() == [[True] * 4, [True] * 3 + [False], [True] * 3 + [False]]
+    assert np.isnan(tracks.mac.values[0]).all() and (tracks.mac.values[1:, :3] > 0.999).all()
+
+
 def test_failure_and_interruption_keep_what_was_finished() -> None:
     class Breaks:
         def __init__(self, fault: BaseException) -> None:
