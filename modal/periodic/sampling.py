@@ -112,6 +112,7 @@ def sampling(
     narrowest: width of features that must be seen, s. Raises InputError where the matrices at an
     instant are not those a period later.
     """
+    check_period(equations, period, t0, breaks)
     if isinstance(equations, SecondOrderModel) and equations.constant:
         return Sampling(tuple(breaks), 0.0)
     count = _instants(equations, t0) if narrowest is None else int(np.ceil(period / narrowest))
