@@ -257,7 +257,7 @@ def _all_modes(
             made = propagator_factors(A, t0, t0 + period, tolerance or ZERO, breaks)
         modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
         logs, vectors, error, rates = modes.logs, modes.vectors, modes.error, modes.logs / period
-    start = A.restored(vectors)
+    start = A.inverse @ vectors
     sizes = np.linalg.norm(start, axis=0)
 
     def states() -> Complex:

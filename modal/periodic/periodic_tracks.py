@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from assembly.errors import InputError
+from assembly.magnitudes import check_count
 from modal.data.datasets import constants_text, described, provenance
 from modal.data.variables import PERIODIC
 from modal.periodic.floquet import Method, floquet
@@ -26,6 +27,7 @@ from modal.periodic.periodic_modes import harmonics
 from modal.tracking.following import Rules
 from modal.tracking.matching import Match, Overlap, align, assign
 from modal.tracking.snapshot import Snapshot
+from modal.tracking.sweep import axis_values
 from modal.types import Array, Complex, Index
 
 Period = float | Callable[..., float]
@@ -116,8 +118,7 @@ def track_periodic(
     [0.3182, 0.3181, 0.3178]
     """
     name, values = _sweep(parameter)
-    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    check_count(k, "k")
     rules, constants = rules or Rules(), dict(fixed or {})
     count = k + (2 * k if guard is None else int(guard))
 
@@ -127,7 +128,7 @@ def track_periodic(
         found = floquet(family(**point), T, k=count, method=method)
         return Point(found, *_hill_snapshot(value, found, count))
 
-    out = {key: np.full((len(values), k), np.nan) for key in PERIODIC if key != "eigenvalue"}
+    mac_found, error = (np.full((len(values), k), np.nan) for _ in range(2))
     eigenvalue = np.full((len(values), k), np.nan, dtype=complex)
     quiet = None if progress is None else not progress
     with tqdm(total=len(values), desc="Floquet", disable=quiet) as bar:
@@ -139,20 +140,23 @@ def track_periodic(
             if n:
                 there = at(float(value))
                 step = _follow(here, there, chosen, slope, rules, at, rules.halvings)
-                before = eigenvalue[n - 1]
                 here, chosen, mac = step
                 after = _values(here, chosen)
-                slope = np.nan_to_num((after - before) / (value - values[n - 1]))
+                slope = np.nan_to_num((after - eigenvalue[n - 1]) / (value - values[n - 1]))
             eigenvalue[n] = _values(here, chosen)
             seen = np.flatnonzero(chosen >= 0)
-            out["mac"][n, seen] = mac[seen]
-            out["error"][n, seen] = here.found.error[here.numbers[chosen[seen]]]
+            mac_found[n, seen] = mac[seen]
+            error[n, seen] = here.found.error[here.numbers[chosen[seen]]]
             bar.update()
-    out["growth_rate"] = eigenvalue.real
-    lost = np.where(np.isnan(eigenvalue), np.nan, 1.0)
-    out["frequency"] = lost * np.abs(eigenvalue.imag) / (2.0 * np.pi)
-    columns = {"eigenvalue": eigenvalue, **out}
-    data = {key: ((name, "mode"), columns[key]) for key in PERIODIC}
+    lost = np.isnan(eigenvalue)
+    columns = {
+        "eigenvalue": eigenvalue,
+        "frequency": np.where(lost, np.nan, np.abs(eigenvalue.imag) / (2.0 * np.pi)),
+        "growth_rate": eigenvalue.real,
+        "error": error,
+        "mac": mac_found,
+    }
+    data = {key: ((name, "mode"), column) for key, column in columns.items()}
     coords = {name: values, "mode": np.arange(k)}
     attributes = provenance(
         title=f"Floquet modes followed over {name}",
@@ -166,14 +170,10 @@ def track_periodic(
 def _sweep(parameter: Mapping[str, ArrayLike]) -> tuple[str, Array]:
     if len(parameter) != 1:
         raise InputError(f"give one parameter as an array, got {', '.join(parameter) or 'none'}")
-    name, given = next(iter(parameter.items()))
-    values = np.asarray(given, dtype=float)
-    steps = np.diff(values) if values.ndim == 1 else np.zeros(1)
-    if (
-        not values.size
-        or not np.all(np.isfinite(values))
-        or not (np.all(steps > 0.0) or np.all(steps < 0.0))
-    ):
+    ((name, given),) = parameter.items()
+    values = axis_values(name, given)
+    steps = np.diff(values)
+    if not (np.all(steps > 0.0) or np.all(steps < 0.0)):
         raise InputError(f"{name}: expected finite numbers that only rise or only fall")
     return name, values
 
