@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import AccuracyError
-from modal.periodic.galerkin import GalerkinModel, residual_error
+from modal.periodic.galerkin import GalerkinModel, independent_shapes, residual_error
 from modal.periodic.tolerances import FEWEST, INDEPENDENT, LEAST, MOST_FROZEN, SMOOTH, WORK
 from modal.reduction.interpolation import CHECKS, fourier_interpolant, irregular
 from modal.reduction.motion import ReducedMotion
@@ -217,11 +217,7 @@ def _space(M: Array, C: Array, K: Array, count: int, independent: float) -> Arra
     # Responses to Coriolis forces count by their size beside the mode.
     width = columns[0].shape[1]
     own = lengths.reshape(-1, 2, width)[:, :1].repeat(2, axis=1).ravel()
-    X = X / own
-    gram = X.T @ (norm @ X)
-    sizes, W = la.eigh(0.5 * (gram + gram.T))
-    keep = sizes > independent**2 * sizes[-1]
-    return np.asarray(X @ (W[:, keep] / np.sqrt(sizes[keep])))
+    return independent_shapes(X / own, norm, independent)
 
 
 @dataclass(frozen=True)

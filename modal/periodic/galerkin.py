@@ -135,10 +135,15 @@ def modal_basis(model: Any, times: Iterable[float], k: int) -> Array:
     energy = (X * (norm @ X)).sum(axis=0)
     of_mode = np.tile(energy.reshape(2, -1).sum(axis=0), 2)
     there = energy > EPS * of_mode  # the imaginary parts of real vectors are round-off
-    X = X[:, there] / np.sqrt(energy[there])
+    return independent_shapes(X[:, there] / np.sqrt(energy[there]), norm, INDEPENDENT)
+
+
+def independent_shapes(X: Array, norm: Any, least: float) -> Array:
+    """Shapes (n, r), orthonormal in a norm (n, n), that span the columns of X (n, m) but for
+    directions with singular values below `least` of the largest."""
     gram = X.T @ (norm @ X)
     sizes, W = la.eigh(0.5 * (gram + gram.T))
-    keep = sizes > INDEPENDENT**2 * sizes[-1]
+    keep = sizes > least**2 * sizes[-1]
     return np.asarray(X @ (W[:, keep] / np.sqrt(sizes[keep])))
 
 
