@@ -173,7 +173,7 @@ MUTANTS = [
         (f"{SHARP}::test_residuals_of_all_links_count",),
     ),
     Mutant(
-        "orbits: no shapes outside the basis", "modal/periodic/orbit_error.py",
+        "orbits: no shapes outside the basis", "modal/periodic/galerkin.py",
         "(between + outside)", "between", (ORBITS,),
     ),
     Mutant(
@@ -181,12 +181,12 @@ MUTANTS = [
         "SAFETY = 4.0", "SAFETY = 0.04", (ORBITS,),
     ),
     Mutant(
-        "orbits: the mode in place of its adjoint", "modal/periodic/orbit_error.py",
+        "orbits: the mode in place of its adjoint", "modal/periodic/galerkin.py",
         "inside = inside + SAFETY * np.abs((aside", "inside = inside + 0.0 * np.abs((aside",
         (ORBITS,),
     ),
     Mutant(
-        "orbits: K alone, singular for free bodies", "modal/periodic/orbit_error.py",
+        "orbits: K alone, singular for free bodies", "modal/periodic/galerkin.py",
         "(share * omega) ** 2, ROUND_OFF * stiffest", "0.0 * omega, 0.0", (ORBITS,),
     ),
     Mutant(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-from numpy.typing import NDArray
 
 from modal.eigen.tolerances import EPS, HALF
 from modal.reduction.interpolation import Interpolant
@@ -56,10 +54,6 @@ class Balanced:
         if isinstance(self.matrix, Interpolant):
             return self.matrix.many(times)
         return np.stack([self.matrix(float(t)) for t in times])
-
-    def restored(self, vectors: NDArray[Any]) -> NDArray[Any]:
-        """Vectors (N, m) of these coordinates in those of A."""
-        return np.asarray(self.inverse @ vectors)
 
 
 def energy_root(here: Instant, softest: float = EPS) -> Array:

@@ -69,10 +69,8 @@ def _of_bodies(
         if abs(abs(rate) - spin) > EQUAL * spin:
             raise InputError(f"rate: {first!r} turns at {spin:.9g} rad/s, got {rate:.9g}")
     azimuths = _azimuths(mechanism, dofs, blades, axis)
-    numbers = [_numbers(mechanism, dofs, blade) for blade in blades]
-    inside = {name for blade in blades for name in blade}
-    pairs = _turning_pairs(mechanism, dofs, inside, axis)
-    own = [[k for *_, k in rows] for rows in numbers]
+    own = [list(_numbers(dofs, blade).values()) for blade in blades]
+    pairs = _turning_pairs(mechanism, dofs, _turning_bodies(mechanism, blades), axis)
     return mechanism, Coleman.of(len(dofs), own, pairs, azimuths, spin, rows)
 
 
@@ -80,24 +78,18 @@ def _alike_rows(mechanism: Any, blades: list[tuple[Any, ...]]) -> Index | None:
     """Numbers, in those of all bodies, of degrees of freedom that are the same in every blade and
     determine the others; None where those of the mechanism are."""
     dofs, every = mechanism.freeze(0.0).dofs, mechanism.dofs
-    kept = [[row[:3] for row in _numbers(mechanism, dofs, blade)] for blade in blades]
-    inside = {name for blade in blades for name in blade}
-    kinematics = mechanism.kinematics(0.0)
-    others = [
-        (name,)
-        for name in mechanism.bodies
-        if name not in inside and np.any(np.asarray(kinematics[name].omega))
-    ]
-    turning = [row for other in others for row in _numbers(mechanism, dofs, other)]
-    if all(one == kept[0] for one in kept) and not turning:
+    kept = [_numbers(dofs, blade).keys() for blade in blades]
+    others = _turning_bodies(mechanism, blades)
+    if all(one == kept[0] for one in kept) and not any(
+        _dofs_of(dofs, name).size for name in others
+    ):
         return None
-    numbers = [_numbers(mechanism, every, blade) for blade in blades]
-    if any([row[:3] for row in one] != [row[:3] for row in numbers[0]] for one in numbers):
+    numbers = [_numbers(every, blade) for blade in blades]
+    if any(one.keys() != numbers[0].keys() for one in numbers):
         raise InputError("blades: their bodies have different nodes or degrees of freedom")
-    turn = [row[3] for other in others for row in _numbers(mechanism, every, other)]
-    columns = [np.array([row[3] for row in one], dtype=np.intp) for one in numbers]
+    columns = [np.array(list(one.values()), dtype=np.intp) for one in numbers]
     T = mechanism.transformation(0.0)[0].toarray()
-    across = np.array(turn, dtype=np.intp)
+    across = np.concatenate([columns[0][:0], *(_dofs_of(every, name) for name in others)])
     still = np.setdiff1d(np.arange(len(T)), np.concatenate([*columns, across]))
     rows = _added(T, still[:0], still)
     rows = np.concatenate([rows, _added(T, rows, across)])
@@ -173,8 +165,7 @@ def _about_axis_alone(
     position = mechanism.position(0.0)
     for name in (name for blade in parts for name in blade):
         own = np.abs(position[name][1].T @ axis)
-        nodes = _nodes_of(mechanism, name)
-        components = dofs.component[(dofs.node >= nodes.start) & (dofs.node < nodes.stop)] % 3
+        components = dofs.component[_dofs_of(dofs, name)] % 3
         if np.any(np.abs(own[components] - 1.0) > EQUAL):
             return False
     return True
@@ -189,39 +180,39 @@ def _azimuths_of_origins(mechanism: Any, blades: list[str], axis: Array) -> list
     return [float(np.arctan2(arm @ across, arm @ arms[0])) for arm in arms]
 
 
-def _nodes_of(mechanism: Any, name: str) -> range:
-    """Node numbers of a body in the degrees of freedom of the mechanism."""
-    first = 0
-    for other, body in mechanism.bodies.items():
-        count = len(body.dofs.coordinates)
-        if other == name:
-            return range(first, first + count)
-        first += count
-    raise KeyError(name)
+def _dofs_of(dofs: DofMap, name: str) -> Index:
+    """Numbers of the degrees of freedom of a body."""
+    first = dict(dofs.bodies)
+    later = [start for start in first.values() if start > first[name]]
+    last = min(later, default=len(dofs.coordinates))
+    return np.flatnonzero((dofs.node >= first[name]) & (dofs.node < last))
 
 
-def _numbers(
-    mechanism: Any, dofs: DofMap, blade: tuple[str, ...]
-) -> list[tuple[int, int, int, int]]:
-    """(part, node of the part, component, number) of a blade's independent degrees of freedom."""
-    out = []
+def _numbers(dofs: DofMap, blade: tuple[str, ...]) -> dict[tuple[int, int, int], int]:
+    """Numbers of a blade's degrees of freedom, by (part, node of the part, component)."""
+    out = {}
     for part, name in enumerate(blade):
-        nodes = _nodes_of(mechanism, name)
-        for k in np.flatnonzero((dofs.node >= nodes.start) & (dofs.node < nodes.stop)):
-            out.append((part, int(dofs.node[k]) - nodes.start, int(dofs.component[k]), int(k)))
-    return sorted(out)
+        first = dict(dofs.bodies)[name]
+        for k in _dofs_of(dofs, name).tolist():
+            out[part, int(dofs.node[k]) - first, int(dofs.component[k])] = k
+    return dict(sorted(out.items()))
+
+
+def _turning_bodies(mechanism: Any, blades: list[tuple[Any, ...]]) -> list[str]:
+    """Names of the bodies that turn, other than those of the blades."""
+    inside, kinematics = {name for blade in blades for name in blade}, mechanism.kinematics(0.0)
+    others = [name for name in mechanism.bodies if name not in inside]
+    return [name for name in others if np.any(np.asarray(kinematics[name].omega))]
 
 
 def _turning_pairs(
-    mechanism: Any, dofs: DofMap, blades: set[str], axis: Array
+    mechanism: Any, dofs: DofMap, bodies: list[str], axis: Array
 ) -> list[tuple[int, int]]:
-    """Pairs (x, y) of degrees of freedom across the axis of all other bodies that turn."""
+    """Pairs (x, y) of degrees of freedom across the axis of bodies that turn."""
     out = []
     kinematics, position = mechanism.kinematics(0.0), mechanism.position(0.0)
-    for name in mechanism.bodies:
+    for name in bodies:
         omega = np.asarray(kinematics[name].omega, dtype=float)
-        if name in blades or not np.any(omega):
-            continue
         own = position[name][1].T @ axis
         along = int(np.argmax(np.abs(own)))
         if abs(abs(own[along]) - 1.0) > EQUAL or np.linalg.norm(np.cross(omega, own)) > (
@@ -234,8 +225,7 @@ def _turning_pairs(
         x, y = (along + 1) % 3, (along + 2) % 3
         if own[along] < 0.0:
             x, y = y, x
-        nodes = _nodes_of(mechanism, name)
-        for node in nodes:
+        for node in np.unique(dofs.node[_dofs_of(dofs, name)]):
             for base in (0, 3):
                 found = [dofs.numbers.get((node, base + c)) for c in (x, y)]
                 if found == [None, None]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError
-from assembly.mechanisms.mechanism import LARGE_BODY, MechanismSystem
+from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.system.frozen import FrozenSystem
 from modal.maps.grid import Grid, named
 from modal.maps.methods import Method
@@ -41,13 +41,13 @@ from modal.periodic.collocation import Multipliers
 from modal.periodic.decaying_modes import decaying_boxes, on_all_shapes
 from modal.periodic.floquet import BASIS_ACCURACY, floquet
 from modal.periodic.floquet_modes import periodic_verdict
-from modal.periodic.sampling import check_period, sampling
+from modal.periodic.sampling import sampling
 from modal.periodic.tolerances import DENSE, FASTER, REFINEMENTS, RESOLVED, SMOOTH
 from modal.proofs.judge import COUNT, MODES, Verdict
 from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
 from modal.reduction.interpolation import ParameterPolynomial, parameter_polynomial
-from modal.reduction.link_space import LinkFamily, LinkSpace, linked
-from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_space
+from modal.reduction.link_space import LinkFamily, LinkSpace
+from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_space, may_be_reduced
 from modal.reduction.tolerances import SAFETY, WHOLE, WORTH_A_SPACE
 from modal.transient.equations import SecondOrderModel, freezer, instants, is_second_order
 from modal.types import Array, Complex, Index
@@ -297,7 +297,9 @@ def with_bases(motions: Motions, points: Sequence[Mapping[str, float]], k: int) 
     parts = np.arange(2 * INSTANTS) / (2 * INSTANTS)
     at = [{"point": p, "t": float(t)} for p in points for t in motions(p)[1] * parts]
     first = freeze(at[0])
-    if isinstance(first, MechanismSystem) and linked(first) is not None:
+    if not may_be_reduced(first):
+        return motions
+    if isinstance(first, MechanismSystem):
         family = LinkFamily(first, freeze)
         links = LinkSpace(family, k, BASIS_ACCURACY)
         worst = links.train_for_good(family.coefficients(at))
@@ -309,8 +311,6 @@ def with_bases(motions: Motions, points: Sequence[Mapping[str, float]], k: int) 
             return LinkMotion(links, mechanism), motions(point)[1]
 
         return on_links
-    if isinstance(first, MechanismSystem) or first.n < LARGE_BODY:
-        return motions
     made = body_space(freeze, at, k, BASIS_ACCURACY)
     if made is None:
         return motions
@@ -364,9 +364,7 @@ def _distances(logs: Complex, others: Complex) -> Array:
 def _check_smooth(model: Any, period: float) -> None:
     """AccuracyError where the matrices have features that are narrower than the parts of a period,
     InputError where they do not repeat themselves."""
-    equations = SecondOrderModel(model)
-    check_period(equations, period, 0.0, ())
-    if sampling(equations, period, 0.0).breaks:
+    if sampling(SecondOrderModel(model), period, 0.0).breaks:
         raise AccuracyError("the matrices of the motion are not smooth in time")
 
 

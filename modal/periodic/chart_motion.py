@@ -17,8 +17,7 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import AccuracyError
-from modal.periodic.galerkin import GalerkinModel
-from modal.periodic.orbit_error import residual_error
+from modal.periodic.galerkin import GalerkinModel, independent_shapes, residual_error
 from modal.periodic.tolerances import FEWEST, INDEPENDENT, LEAST, MOST_FROZEN, SMOOTH, WORK
 from modal.reduction.interpolation import CHECKS, fourier_interpolant, irregular
 from modal.reduction.motion import ReducedMotion
@@ -96,7 +95,7 @@ class ChartMotion:
     def _resolves(self, motion: Motion) -> bool:
         """Whether the accelerations at the parts are those all over the period: their highest
         waves are small, and the polynomial through them holds between the parts."""
-        H, (_, period) = self.accelerations(motion), motion
+        H, (_, period) = accelerations_of(self.matrices(motion)), motion
         waves = np.abs(np.fft.rfft(H, axis=0)).max(axis=(1, 2))
         if waves[-self.parts // 8 :].max() > SMOOTH * waves.max():
             return False
@@ -117,10 +116,6 @@ class ChartMotion:
         V = self.shapes
         M, C, K = (V.T @ (A @ V) for A in _sampled(model, times))
         return M, C, K
-
-    def accelerations(self, motion: Motion) -> Array:
-        """H (J, r, 2r) at the parts of the period."""
-        return accelerations_of(self.matrices(motion))
 
     def states(self, H: Array) -> Array:
         """A (..., 2r, 2r) of x' = A x, x = (ω η, η̇), from H (..., r, 2r)."""
@@ -222,11 +217,7 @@ def _space(M: Array, C: Array, K: Array, count: int, independent: float) -> Arra
     # Responses to Coriolis forces count by their size beside the mode.
     width = columns[0].shape[1]
     own = lengths.reshape(-1, 2, width)[:, :1].repeat(2, axis=1).ravel()
-    X = X / own
-    gram = X.T @ (norm @ X)
-    sizes, W = la.eigh(0.5 * (gram + gram.T))
-    keep = sizes > independent**2 * sizes[-1]
-    return np.asarray(X @ (W[:, keep] / np.sqrt(sizes[keep])))
+    return independent_shapes(X / own, norm, independent)
 
 
 @dataclass(frozen=True)

@@ -108,12 +108,6 @@ class Coleman:
             np.arange(self.n), np.concatenate([self.blades.ravel(), self.pairs.ravel()])
         )
 
-    @cached_property
-    def sizes(self) -> Array:
-        """Diagonal of TᵀT, (n,): it does not depend on time."""
-        T = self.matrix(0.0)
-        return np.asarray(T.multiply(T).sum(axis=0)).ravel()
-
     def of_model(self, model: Any, t: float) -> tuple[Any, Any, Any]:
         """W, Ẇ and Ẅ (n, n) of q = W z, q those of the model."""
         T, S = self.matrix(t), self.rotation
@@ -133,7 +127,9 @@ class Coleman:
     def backwards(self, model: Any, t: float, q: Any) -> Any:
         """z (n, ...) of degrees of freedom q (n, ...) of the model."""
         d = q if self.rows is None else model.transformation(t)[0][self.rows] @ q
-        return np.asarray((np.asarray(self.matrix(t).T @ d).T / self.sizes).T)
+        T = self.matrix(t)
+        sizes = np.asarray(T.power(2).sum(axis=0)).ravel()  # of its columns, which are orthogonal
+        return np.asarray((np.asarray(T.T @ d).T / sizes).T)
 
     @cached_property
     def rotation(self) -> sp.csr_matrix:

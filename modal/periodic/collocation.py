@@ -36,23 +36,17 @@ def monodromy(A: Balanced, t0: float, t1: float, steps: int) -> Array:
 
 
 def step_maps(A: Balanced, t0: float, t1: float, steps: int) -> Iterator[Array]:
-    """The map (n, n) of each of `steps` equal steps from t0 to t1, in order."""
-    n = len(A.root)
+    """The map (n, n) of each of `steps` equal steps from t0 to t1, in order:
+    x_{n+1} = (I + h Σ b_i k_i) x_n with k_i − h Σ_j a_ij A_i k_j = A_i."""
+    n, stages = len(A.root), len(GAUSS.c)
     h = (t1 - t0) / steps
-    batch = max(1, BATCH_NUMBERS // (len(GAUSS.c) * n) ** 2)
+    batch = max(1, BATCH_NUMBERS // (stages * n) ** 2)
     for first in range(0, steps, batch):
         starts = t0 + h * np.arange(first, min(first + batch, steps))
-        stage = A.many((starts[:, None] + h * GAUSS.c).ravel())
-        yield from _solved(stage.reshape(len(starts), len(GAUSS.c), n, n), h)
-
-
-def _solved(stage: Array, h: float) -> Array:
-    """x_{n+1} = (I + h Σ b_i k_i) x_n with k_i − h Σ_j a_ij A_i k_j = A_i, for each step (m, n,
-    n)."""
-    m, s, n, _ = stage.shape
-    system = GAUSS.stage_matrix(h, stage)
-    slopes = np.linalg.solve(system, stage.reshape(m, s * n, n)).reshape(m, s, n, n)
-    return np.asarray(np.eye(n) + h * np.einsum("i,minl->mnl", GAUSS.b, slopes))
+        right = A.many((starts[:, None] + h * GAUSS.c).ravel()).reshape(-1, stages, n, n)
+        system = GAUSS.stage_matrix(h, right)
+        slopes = np.linalg.solve(system, right.reshape(-1, stages * n, n)).reshape(right.shape)
+        yield from np.eye(n) + h * np.einsum("i,minl->mnl", GAUSS.b, slopes)
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,11 @@ from modal.periodic.balanced import Balanced
 from modal.periodic.collocation import step_maps
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
-from modal.periodic.galerkin import GalerkinModel, modal_basis
+from modal.periodic.galerkin import GalerkinModel, modal_basis, orbit_error
 from modal.periodic.magnus import propagator_factors
-from modal.periodic.orbit_error import orbit_error
 from modal.periodic.periodic_modes import Orbits, propagated
 from modal.periodic.product_eigen import product_modes
-from modal.periodic.sampling import check_period, check_period_length, sampling
+from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
 from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, TOLERANCE
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
@@ -142,14 +141,12 @@ def floquet(
         if method not in (None, "dense"):
             raise InputError(f'method: a callable A(t) takes "dense", got {method!r}')
         first_order = FirstOrderModel(model, t0)
-        check_period(first_order, period, t0, breaks)
         seen = sampling(first_order, period, t0, breaks, narrowest)
         all_modes = _all_modes(first_order, period, t0, tolerance, seen.breaks, progress)
         assert all_modes is not None
         return replace(all_modes, narrowest_visible=seen.narrowest)
     large = on_basis(model, t0, period, k) if basis is None else None
     equations = SecondOrderModel(model if large is None else large)
-    check_period(equations, period, t0, breaks)
     seen = sampling(equations, period, t0, breaks, narrowest)
     if seen.breaks and method == "reduced":
         raise InputError(
@@ -260,7 +257,7 @@ def _all_modes(
             made = propagator_factors(A, t0, t0 + period, tolerance or ZERO, breaks)
         modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
         logs, vectors, error, rates = modes.logs, modes.vectors, modes.error, modes.logs / period
-    start = A.restored(vectors)
+    start = A.inverse @ vectors
     sizes = np.linalg.norm(start, axis=0)
 
     def states() -> Complex:

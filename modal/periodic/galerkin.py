@@ -3,6 +3,12 @@
 The space is spanned by frozen modes at several instants of a motion, so the low modes are exact
 there. A motion q(t) = V r(t) leaves the residual ρ = M q̈ + (C + D) q̇ + K q in the full equations,
 orthogonal to V. The shapes outside the space respond to it nearly statically.
+
+The error of Floquet exponents comes from the residuals of modes q(t) = p(t) e^{λt}. By what lies in
+the space λ is wrong by |yᴴρ| / (2ω pᴴMp) to first order, and by the shapes that are missing by
+ρᴴ(K − ω²M)⁻¹ρ / (2ω pᴴMp), second order in the residual, as a Rayleigh quotient. Both are means
+over the period. Of λ²M + λC + K with λ ≈ iω the adjoint mode is
+y = p − (K − ω²M)⁻¹ ((C + Cᵀ) q̇ + (K − Kᵀ) q), to first order in damping and circulation.
 """
 
 from __future__ import annotations
@@ -13,15 +19,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from assembly.errors import InputError
 from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import PARTS, FrozenSystem
+from assembly.types import Inexact
 from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
 from modal.eigen.tolerances import EPS, ROUND_OFF
 from modal.periodic.tolerances import INDEPENDENT
+from modal.reduction.motion import ReducedMotion
+from modal.reduction.tolerances import SAFETY
 from modal.transient.equations import SecondOrderModel, freezer
+from modal.transient.tolerances import PIECES
 from modal.types import Array, Complex
 
 
@@ -124,8 +135,86 @@ def modal_basis(model: Any, times: Iterable[float], k: int) -> Array:
     energy = (X * (norm @ X)).sum(axis=0)
     of_mode = np.tile(energy.reshape(2, -1).sum(axis=0), 2)
     there = energy > EPS * of_mode  # the imaginary parts of real vectors are round-off
-    X = X[:, there] / np.sqrt(energy[there])
+    return independent_shapes(X[:, there] / np.sqrt(energy[there]), norm, INDEPENDENT)
+
+
+def independent_shapes(X: Array, norm: Any, least: float) -> Array:
+    """Shapes (n, r), orthonormal in a norm (n, n), that span the columns of X (n, m) but for
+    directions with singular values below `least` of the largest."""
     gram = X.T @ (norm @ X)
     sizes, W = la.eigh(0.5 * (gram + gram.T))
-    keep = sizes > INDEPENDENT**2 * sizes[-1]
+    keep = sizes > least**2 * sizes[-1]
     return np.asarray(X @ (W[:, keep] / np.sqrt(sizes[keep])))
+
+
+def orbit_error(
+    source: ReducedMotion | GalerkinModel,
+    shapes: Array,
+    eta: Complex,
+    rates: Complex,
+    span: tuple[float, float],
+    exact: bool = False,
+) -> Array:
+    """The error (m,) of exponents, 1/s, by the residuals of their modes.
+
+    shapes (r, k): of the space, in the coordinates of `source`. eta (s, k, m): periodic parts p at
+    s equal parts of the period, a power of two from 32. rates (m,): λ. span: start and period, s.
+    exact: the modes are those of the space, so that their residual has no part in it.
+    """
+    (t0, period), count = span, len(eta)
+    turns = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)[:, None, None] + rates
+    waves = np.fft.fft(eta, axis=0)
+    # Odd numbers: none of the instants at which spaces and bases are trained, which are multiples
+    # of the 24th part of the period.
+    part = slice(1, None, max(2, count // PIECES))
+    velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
+    times = t0 + period * np.arange(count)[part] / count
+    q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
+    return residual_error(source, times, q, v, a, exact=exact)
+
+
+def residual_error(
+    source: ReducedMotion | GalerkinModel,
+    times: Array,
+    q: NDArray[Any],
+    v: NDArray[Any],
+    a: NDArray[Any],
+    *,
+    exact: bool = False,
+    share: float = 0.3,
+) -> Array:
+    """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
+
+    q, v, a (P, r, m): displacement, velocity and acceleration in the coordinates of `source`.
+    exact: as of `orbit_error`. share: of ω, K + (share ω)² M for K − ω²M: with SAFETY it covers
+    shapes whose frequencies are not within a fifth of ω.
+    """
+    series = source.freeze_many(times)
+    M, C, K = series.mass, series.damping, series.stiffness
+    force = M @ a + C @ v + K @ q
+    inertia, speed = (_form(x, M @ x).mean(axis=0) for x in (q, v))
+    omega = np.sqrt(speed / np.maximum(inertia, np.finfo(float).tiny))
+    inside = np.abs((q.conj() * force).sum(axis=1)).mean(axis=0)
+    # The other shapes of the basis respond to what the space leaves, then those that it misses.
+    # Slow shapes and rigid motions respond as at a share of the frequency of the mode.
+    stiffest = (K.diagonal(axis1=1, axis2=2) / M.diagonal(axis1=1, axis2=2)).max()
+    shifts, S = np.maximum((share * omega) ** 2, ROUND_OFF * stiffest), 0.5 * (K + K.swapaxes(1, 2))
+    alone = zip(shifts, np.split(force, len(shifts), axis=2), strict=True)
+    response = np.concatenate([np.linalg.solve(S + s * M, f) for s, f in alone], axis=2)
+    between = np.abs((force.conj() * response).sum(axis=1)).mean(axis=0)
+    # The adjoint mode is p less the response to twice the forces that are not self-adjoint.
+    aside = C @ v + C.swapaxes(1, 2) @ v + K @ q - K.swapaxes(1, 2) @ q
+    inside = inside + SAFETY * np.abs((aside.conj() * response).sum(axis=1)).mean(axis=0)
+    q = q - response
+    a = np.asarray(-np.linalg.solve(M, C @ v + K @ q), dtype=complex)
+    outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)
+    inside = 0.0 * inside if exact else inside
+    # For K_ref instead of K − ω²M, for the residual of the mode instead of that of the adjoint one,
+    # and for instants instead of a mean.
+    pairing = np.maximum(2.0 * omega * inertia, np.finfo(float).tiny)
+    missing = (inside + SAFETY * (between + outside)) / pairing
+    return np.asarray(missing + source.round_off(omega))
+
+
+def _form(left: Inexact, right: Inexact) -> Array:
+    return np.asarray((left.conj() * right).sum(axis=-2).real)

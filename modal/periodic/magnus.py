@@ -17,6 +17,7 @@ import scipy.linalg as la
 
 from assembly.errors import ConvergenceError, InputError
 from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
+from modal.periodic.collocation import GAUSS
 from modal.periodic.tolerances import (
     FEWEST,
     GAIN,
@@ -26,11 +27,9 @@ from modal.periodic.tolerances import (
     REFINEMENTS,
     WORK,
 )
-from modal.transient.integrators.tableau import Tableau
 from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array
 
-GAUSS = Tableau(3)
 SPREAD = np.log(1e2)  # logarithm of the growth or decay over one factor
 
 

@@ -1,24 +1,34 @@
-"""A rotor in multiblade coordinates, at an azimuth or in the mean over a turn."""
+"""A rotor in multiblade coordinates, at an azimuth or in the mean over a turn.
+
+With q = W(t) z (modal/periodic/coleman.py) the equations of z are
+
+    WᵀMW z̈ + [WᵀVW + 2 WᵀMẆ] ż + [WᵀKW + WᵀVẆ + WᵀMẄ] z = WᵀQ,    V = C + D.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 import xarray as xr
 from numpy.typing import NDArray
 
 from assembly.errors import InputError
-from assembly.magnitudes import EQUAL, ROUND_OFF
-from assembly.system.frozen import FrozenSystem
+from assembly.magnitudes import EQUAL
+from assembly.system.frozen import PARTS, FrozenSystem
+from modal.eigen.tolerances import ROUND_OFF, ZERO
 from modal.periodic.coleman import Coleman, names_of, wave_shares
-from modal.periodic.multiblade_matrices import Parts, frozen, mean, transformed, variation
-from modal.periodic.tolerances import MOST_FROZEN
+from modal.periodic.tolerances import DENSE, MOST_FROZEN
 from modal.transient.equations import freezer
 from modal.types import Array
+
+MATRICES = {"M": ("M",), "C": ("C", "D"), "K": tuple(p for p in PARTS if p not in ("M", "C", "D"))}
+
+Parts = dict[str, Any]  # the parts that are not zero, full or sparse (n, n), and the load Q (n,)
 
 
 class MultibladeModel:
@@ -192,44 +202,39 @@ class MultibladeModel:
         if coleman.rows is None:
             return system
         rigid = self.model.transformation(t)[0][coleman.rows] @ system.rigid
-        parts = transformed(system, *coleman.of_blades(self.model, t))
-        return frozen(parts, rigid=rigid, parameters=system.parameters)
+        parts = _transformed(system, *coleman.of_blades(self.model, t))
+        return _frozen(parts, rigid=rigid, parameters=system.parameters)
 
     def _at(self, t: float) -> FrozenSystem:
-        parts, load = self._sampled(t)
-        return self._frozen(parts, load, t, "multiblade coordinates", self._freeze(t).parameters)
+        parts, parameters = self._parts(t), self._freeze(t).parameters
+        return self._system(parts, t, "multiblade coordinates", parameters)
 
     @cached_property
     def _means(self) -> tuple[FrozenSystem, Mapping[str, float]]:
         """The mean system, and the variation of its matrices."""
         count = 2 * self.coleman.count  # azimuths at first
         turns = np.arange(count) / count
-        samples = [self._sampled(self.period * float(turn)) for turn in turns]
-        average = mean([parts for parts, _ in samples])
-        changes = variation([parts for parts, _ in samples], average)
+        samples = [self._parts(self.period * float(turn)) for turn in turns]
+        average = _mean(samples)
+        changes = _variation(samples, average)
         settled = max(changes.values()) <= EQUAL
         while not settled and 2 * len(samples) <= MOST_FROZEN:
             turns = (np.arange(len(samples)) + 0.5) / len(samples)
-            samples += [self._sampled(self.period * float(turn)) for turn in turns]
-            coarse, average = average, mean([parts for parts, _ in samples])
-            settled = max(variation([coarse], average).values()) <= ROUND_OFF
-            changes = variation([parts for parts, _ in samples], average)
-        load = np.mean([load for _, load in samples], axis=0)
+            samples += [self._parts(self.period * float(turn)) for turn in turns]
+            coarse, average = average, _mean(samples)
+            settled = max(_variation([coarse], average).values()) <= ZERO
+            changes = _variation(samples, average)
         frame = "multiblade coordinates, mean over the azimuth"
         parameters = {k: v for k, v in self._freeze(0.0).parameters.items() if k != "t"}
-        parameters |= {"rate": self.rate}
-        return self._frozen(average, load, 0.0, frame, parameters), changes
+        return self._system(average, 0.0, frame, parameters | {"rate": self.rate}), changes
 
-    def _sampled(self, t: float) -> tuple[Parts, Array]:
+    def _parts(self, t: float) -> Parts:
         """The parts and the load at an instant."""
-        system, motion = self._freeze(t), self.coleman.of_model(self.model, t)
-        return transformed(system, *motion), np.asarray(motion[0].T @ system.Q)
+        return _transformed(self._freeze(t), *self.coleman.of_model(self.model, t))
 
-    def _frozen(
-        self, parts: Parts, load: Array, t: float, frame: str, parameters: Any
-    ) -> FrozenSystem:
+    def _system(self, parts: Parts, t: float, frame: str, parameters: Any) -> FrozenSystem:
         rigid = self.coordinates(t, self._freeze(t).rigid)
-        return frozen(parts, Q=load, rigid=rigid, frame=frame, parameters=parameters)
+        return _frozen(parts, rigid=rigid, frame=frame, parameters=parameters)
 
     def __str__(self) -> str:
         N, m = self.coleman.blades.shape
@@ -241,3 +246,92 @@ class MultibladeModel:
             f"multiblade coordinates: {N} blades of {m} DOFs, {self.coleman.n} DOFs in all, "
             f"{self.rate:.6g} rad/s\n  {kind} (variation over the azimuth: {shown})"
         )
+
+
+def _transformed(system: FrozenSystem, W: Any, rate: Any, second: Any) -> Parts:
+    """The load and the parts of a frozen system in multiblade coordinates, each where it belongs.
+
+    W, Ẇ, Ẅ (n, n), of its degrees of freedom.
+    """
+    full = system.n <= DENSE
+    if full:
+        W, rate, second = (A.toarray() if sp.issparse(A) else A for A in (W, rate, second))
+    matrices = {
+        name: getattr(system, name).toarray() if full else getattr(system, name)
+        for name in PARTS
+        if not system.parts[name].is_zero
+    }
+    parts: Parts = {name: _product(W, A, W) for name, A in matrices.items()}
+    M = matrices["M"]
+    _add(parts, "K_transport", _product(W, M, second))
+    _add(parts, "C", 2.0 * _product(W, M, rate))
+    for name, target in (("C", "K_transport"), ("D", "K_D")):
+        if name in matrices:
+            _add(parts, target, _product(W, matrices[name], rate))
+    return parts | {"Q": W.T @ system.Q}
+
+
+def _frozen(parts: Parts, **attributes: Any) -> FrozenSystem:
+    """The frozen system of the parts."""
+    matrices = {name: _mirrored(parts[name]) for name in PARTS if name in parts}
+    return FrozenSystem(**matrices, Q=parts["Q"], **attributes)
+
+
+def _mean(samples: Sequence[Parts]) -> Parts:
+    """The mean of every part."""
+    names = sorted({name for parts in samples for name in parts})
+    return {name: sum(p[name] for p in samples if name in p) / len(samples) for name in names}
+
+
+def _variation(samples: Sequence[Parts], average: Parts) -> Mapping[str, float]:
+    """Largest difference of M, C + D and all stiffness from the mean, relative.
+
+    Frobenius norms, every degree of freedom scaled by the root of its mean inertia. C is compared
+    with the larger of its own norm and the root of those of M and K.
+    """
+    inertia = np.maximum(average["M"].diagonal(), np.finfo(float).tiny)
+    root = 1.0 / np.sqrt(inertia)
+
+    def total(parts: Parts, names: Sequence[str]) -> Any:
+        return sum((parts[name] for name in names if name in parts), start=0.0 * average["M"])
+
+    def size(A: Any) -> float:
+        if sp.issparse(A):
+            return float(sp.linalg.norm(A.multiply(root[:, None]).multiply(root)))
+        return float(np.linalg.norm(root[:, None] * A * root))
+
+    whole = {key: size(total(average, names)) for key, names in MATRICES.items()}
+    whole["C"] = max(whole["C"], float(np.sqrt(whole["M"] * whole["K"])))
+    out = {}
+    for key, names in MATRICES.items():
+        steady = total(average, names)
+        worst = max(size(total(parts, names) - steady) for parts in samples)
+        out[key] = worst / whole[key] if whole[key] > 0.0 else 0.0
+    return out
+
+
+def _add(parts: Parts, name: str, A: Any) -> None:
+    parts[name] = parts[name] + A if name in parts else A
+
+
+def _product(W: Any, A: Any, X: Any) -> Any:
+    """WᵀAX without the entries that are round-off of their sums."""
+    B, size = W.T @ (A @ X), ROUND_OFF * (abs(W).T @ (abs(A) @ abs(X)))
+    if not sp.issparse(B):
+        return np.where(np.abs(B) > size, B, 0.0)
+    B = sp.csr_matrix(B.multiply(abs(B) > size))
+    B.eliminate_zeros()
+    return B
+
+
+def _mirrored(A: Any) -> Any:
+    """A symmetric or skew matrix without the round-off of its symmetry; others as they are."""
+    size = _largest(A)
+    for sign in (1.0, -1.0):
+        if _largest(A - sign * A.T) <= ROUND_OFF * size:
+            return 0.5 * (A + sign * A.T)
+    return A
+
+
+def _largest(A: Any) -> float:
+    return float(abs(A).max())

@@ -1,4 +1,9 @@
-"""Following Floquet modes over a parameter: `modal.track_periodic`."""
+"""Following Floquet modes over a parameter: `modal.track_periodic`.
+
+A Floquet mode p(t) e^{λt} is one eigenvector of A(t) − d/dt on periodic functions, Hill's operator,
+for each multiple of 2πi/T: the harmonics of p, shifted. Which of them continues a mode is decided
+by its shape, as for frozen modes and by the same matching (modal/tracking/matching.py).
+"""
 
 from __future__ import annotations
 
@@ -7,22 +12,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import xarray as xr
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from assembly.errors import InputError
+from assembly.magnitudes import check_count
 from modal.data.datasets import constants_text, described, provenance
 from modal.data.variables import PERIODIC
 from modal.periodic.floquet import Method, floquet
 from modal.periodic.floquet_modes import FloquetModes
-from modal.periodic.hill_modes import hill_snapshot, rows
+from modal.periodic.periodic_modes import harmonics
 from modal.tracking.following import Rules
 from modal.tracking.matching import Match, Overlap, align, assign
 from modal.tracking.snapshot import Snapshot
+from modal.tracking.sweep import axis_values
 from modal.types import Array, Complex, Index
 
 Period = float | Callable[..., float]
+
+HARMONICS = 24  # largest number of a harmonic in the comparison
 
 
 @dataclass(frozen=True)
@@ -108,8 +118,7 @@ def track_periodic(
     [0.3182, 0.3181, 0.3178]
     """
     name, values = _sweep(parameter)
-    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-        raise InputError(f"k: expected a whole number of modes, 1 or more, got {k!r}")
+    check_count(k, "k")
     rules, constants = rules or Rules(), dict(fixed or {})
     count = k + (2 * k if guard is None else int(guard))
 
@@ -117,9 +126,9 @@ def track_periodic(
         point = {name: value, **constants}
         T = period(**point) if callable(period) else period
         found = floquet(family(**point), T, k=count, method=method)
-        return Point(found, *hill_snapshot(value, found, count))
+        return Point(found, *_hill_snapshot(value, found, count))
 
-    out = {key: np.full((len(values), k), np.nan) for key in PERIODIC if key != "eigenvalue"}
+    mac_found, error = (np.full((len(values), k), np.nan) for _ in range(2))
     eigenvalue = np.full((len(values), k), np.nan, dtype=complex)
     quiet = None if progress is None else not progress
     with tqdm(total=len(values), desc="Floquet", disable=quiet) as bar:
@@ -131,20 +140,23 @@ def track_periodic(
             if n:
                 there = at(float(value))
                 step = _follow(here, there, chosen, slope, rules, at, rules.halvings)
-                before = eigenvalue[n - 1]
                 here, chosen, mac = step
                 after = _values(here, chosen)
-                slope = np.nan_to_num((after - before) / (value - values[n - 1]))
+                slope = np.nan_to_num((after - eigenvalue[n - 1]) / (value - values[n - 1]))
             eigenvalue[n] = _values(here, chosen)
             seen = np.flatnonzero(chosen >= 0)
-            out["mac"][n, seen] = mac[seen]
-            out["error"][n, seen] = here.found.error[here.numbers[chosen[seen]]]
+            mac_found[n, seen] = mac[seen]
+            error[n, seen] = here.found.error[here.numbers[chosen[seen]]]
             bar.update()
-    out["growth_rate"] = eigenvalue.real
-    lost = np.where(np.isnan(eigenvalue), np.nan, 1.0)
-    out["frequency"] = lost * np.abs(eigenvalue.imag) / (2.0 * np.pi)
-    columns = {"eigenvalue": eigenvalue, **out}
-    data = {key: ((name, "mode"), columns[key]) for key in PERIODIC}
+    lost = np.isnan(eigenvalue)
+    columns = {
+        "eigenvalue": eigenvalue,
+        "frequency": np.where(lost, np.nan, np.abs(eigenvalue.imag) / (2.0 * np.pi)),
+        "growth_rate": eigenvalue.real,
+        "error": error,
+        "mac": mac_found,
+    }
+    data = {key: ((name, "mode"), column) for key, column in columns.items()}
     coords = {name: values, "mode": np.arange(k)}
     attributes = provenance(
         title=f"Floquet modes followed over {name}",
@@ -158,14 +170,10 @@ def track_periodic(
 def _sweep(parameter: Mapping[str, ArrayLike]) -> tuple[str, Array]:
     if len(parameter) != 1:
         raise InputError(f"give one parameter as an array, got {', '.join(parameter) or 'none'}")
-    name, given = next(iter(parameter.items()))
-    values = np.asarray(given, dtype=float)
-    steps = np.diff(values) if values.ndim == 1 else np.zeros(1)
-    if (
-        not values.size
-        or not np.all(np.isfinite(values))
-        or not (np.all(steps > 0.0) or np.all(steps < 0.0))
-    ):
+    ((name, given),) = parameter.items()
+    values = axis_values(name, given)
+    steps = np.diff(values)
+    if not (np.all(steps > 0.0) or np.all(steps < 0.0)):
         raise InputError(f"{name}: expected finite numbers that only rise or only fall")
     return name, values
 
@@ -187,9 +195,9 @@ def _follow(
     """The modes `chosen` of one value at another: its modes, and the MACs. The step is halved
     while a MAC is not clear."""
     followed = np.flatnonzero(chosen >= 0)
-    a = rows(here.snapshot, chosen[followed])
+    a = _rows(here.snapshot, chosen[followed])
     b = align(there.snapshot, a)
-    a = align(a, rows(b, np.arange(there.base)))
+    a = align(a, _rows(b, np.arange(there.base)))
     overlap = Overlap.between(a, b)
     predicted = a.eigenvalues + slope[followed] * (b.at - a.at)
     match = _one_of_each(a, b, overlap, predicted, there.numbers)
@@ -224,3 +232,94 @@ def _one_of_each(
             mac[i, numbers == taken] = mirrored[i, numbers == taken] = 0.0
         overlap = replace(overlap, mac=mac, mirrored_mac=mirrored)
     return match
+
+
+def _hill_snapshot(
+    at: float, found: FloquetModes, k: int, shifts: int = 2, independent: float = 1e-10
+) -> tuple[Snapshot, Index]:
+    """A snapshot of the k lowest modes with Im λ ≥ 0, each with its shifts.
+
+    Returns also the number of each mode in `found`. The first are the modes with their strongest
+    harmonic, the others are their shifts.
+
+    shifts: multiples of 2πi/T by which the strongest harmonic may change between two values.
+    independent: relative size of the directions that count in the span of the modes.
+    """
+    base = 2j * np.pi / found.period
+    lam, strongest = found.eigenvalues, found.shapes.strongest
+    there = np.isfinite(found.error) & (lam.imag >= -1e-9 * np.abs(lam))
+    there &= np.isfinite(found.shapes.orbits[0]).all(axis=0)
+    lowest = np.flatnonzero(there)
+    lowest = lowest[np.argsort(np.abs(lam[lowest]), kind="stable")][:k]
+    numbers, columns, values = [], [], []
+    coefficients, order = harmonics(found.shapes.orbits[:, :, lowest])
+    scale = float(np.median(np.abs(lam[lowest]))) if lowest.size else 1.0
+    for shift in sorted(range(-shifts, shifts + 1), key=abs):
+        for column, mode in enumerate(lowest):
+            eigenvalue = lam[mode] + shift * base
+            centred = _centred(coefficients[:, :, column], order, strongest[mode] + shift)
+            state = _state(found, centred, eigenvalue, scale)
+            # One of each conjugate pair: the matching compares with the conjugates too.
+            turned = eigenvalue.imag < 0.0
+            numbers.append(mode)
+            values.append(eigenvalue.conjugate() if turned else eigenvalue)
+            columns.append(state.conj() if turned else state)
+    X = np.array(columns).reshape(len(columns), -1).T
+    eigenvalues = np.array(values, dtype=complex)
+    X = X / np.linalg.norm(X, axis=0)
+    # The basis dual to these modes and their conjugates in their span stands for left vectors.
+    both = np.concatenate([X, X.conj()], axis=1)
+    dual = (both @ la.pinvh(both.conj().T @ both, rtol=independent))[:, : X.shape[1]]
+    dual = dual / np.maximum((dual.conj() * X).sum(axis=0).real, independent)
+    backward = found.error[numbers] / np.maximum(np.abs(eigenvalues), np.finfo(float).tiny)
+    return _snapshot(at, eigenvalues, X, dual, backward), np.array(numbers)
+
+
+def _rows(snapshot: Snapshot, chosen: Index) -> Snapshot:
+    """The snapshot of some of its modes."""
+    s = snapshot
+    vectors = s.right[:, chosen], s.left[:, chosen]
+    return _snapshot(s.at, s.eigenvalues[chosen], *vectors, s.backward_error[chosen])
+
+
+def _snapshot(
+    at: float, eigenvalues: Complex, X: Complex, dual: Complex, backward: Array
+) -> Snapshot:
+    count, gram = len(eigenvalues), X.conj().T @ X
+    return Snapshot(
+        at=at,
+        eigenvalues=eigenvalues,
+        right=X,
+        left=dual,
+        # Overlaps are (λ_a + λ_b) dual₁ᴴ x + dual₂ᴴ x: the second part alone is Hill's.
+        dual=np.concatenate([np.zeros_like(dual), dual], axis=1),
+        defective=np.zeros(count, dtype=bool),
+        inertia=None,
+        mass_gram=gram,
+        energy_gram=gram,
+        backward_error=backward,
+        condition_number=np.ones(count),
+        kind=np.full(count, "elastic"),
+    )
+
+
+def _centred(values: Complex, order: Index, centre: int) -> Complex:
+    """Harmonics centre − HARMONICS … centre + HARMONICS (2 HARMONICS + 1, n) of one mode (h, n)."""
+    out = np.zeros((2 * HARMONICS + 1, values.shape[1]), dtype=complex)
+    place = order - centre + HARMONICS
+    inside = (place >= 0) & (place < len(out))
+    out[place[inside]] = values[inside]
+    return out
+
+
+def _state(
+    found: FloquetModes, coefficients: Complex, eigenvalue: complex, scale: float
+) -> Complex:
+    """Weighted displacements and velocities of a mode at equal parts of the period, one array."""
+    weights = found.propagation.weights if found.propagation is not None else np.ones(1)
+    columns = coefficients * weights
+    if len(found.vectors) == 2 * coefficients.shape[1]:
+        j = np.arange(-HARMONICS, HARMONICS + 1)
+        rate = eigenvalue + 2j * np.pi * j / found.period
+        columns = np.concatenate([columns, columns * rate[:, None] / scale], axis=1)
+    return np.asarray(np.fft.ifft(np.fft.ifftshift(columns, axes=0), axis=0).ravel())

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from assembly.errors import InputError
+from assembly.magnitudes import check_count
 from modal.data.datasets import described, provenance
 from modal.data.variables import ROTOR
 from modal.eigen.solve import solve
@@ -93,8 +94,7 @@ def rotor_verdict(
     values = np.asarray(speeds, dtype=float)
     if values.ndim != 1 or not values.size or not np.all(values > 0.0):
         raise InputError(f"speeds: expected a list of positive speeds, rad/s, got {speeds!r}")
-    if isinstance(azimuths, bool) or not isinstance(azimuths, int) or azimuths < 1:
-        raise InputError(f"azimuths: expected a whole number, 1 or more, got {azimuths!r}")
+    check_count(azimuths, "azimuths")
     family = MultibladeFamily(model, blades, turning)
     growth, hertz = (np.full((len(values), len(METHODS)), np.nan) for _ in range(2))
     error, varied, names = np.zeros(len(values)), np.zeros(len(values)), []

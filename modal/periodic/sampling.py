@@ -19,7 +19,6 @@ import numpy as np
 
 from assembly.arguments import real_array, shown
 from assembly.errors import InputError
-from assembly.linalg.combination import Combination
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS
 from modal.eigen.tolerances import ROUND_OFF, WEAK, ZERO
 from modal.periodic.tolerances import FEWEST, LEAST, MOST_FROZEN, MOST_INSTANTS, NOISE, SAME, SMOOTH
@@ -112,6 +111,7 @@ def sampling(
     narrowest: width of features that must be seen, s. Raises InputError where the matrices at an
     instant are not those a period later.
     """
+    check_period(equations, period, t0, breaks)
     if isinstance(equations, SecondOrderModel) and equations.constant:
         return Sampling(tuple(breaks), 0.0)
     count = _instants(equations, t0) if narrowest is None else int(np.ceil(period / narrowest))
@@ -133,22 +133,13 @@ def _rows(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], Ar
     if isinstance(equations, FirstOrderModel):
         return lambda times: np.stack([equations.first_order(float(t)) for t in times])
 
-    images: dict[int, tuple[Any, Array]] = {}  # of the operators that the instants share
-
-    def product(matrix: Combination, w: Array) -> Array:
-        if all(id(A) in images for _, A in matrix.terms):
-            return sum((c * images[id(A)][1] for c, A in matrix.terms), np.zeros(len(w)))
-        return np.asarray(matrix.tocsr() @ w)
-
     def products(times: Array) -> Array:
         out = []
         for instant in equations.several(times):
             system = instant.system
             w = np.cos(np.arange(1.0, system.n + 1.0))
             sums = [system.combined(names) for names in (("M",), DAMPING_PARTS, STIFFNESS_PARTS)]
-            if not images:
-                images.update({id(A): (A, A @ w) for matrix in sums for _, A in matrix.terms})
-            out.append(np.concatenate([product(matrix, w) for matrix in sums])[:, None])
+            out.append(np.concatenate([matrix @ w for matrix in sums])[:, None])
         return np.stack(out)
 
     return products

@@ -6,7 +6,7 @@ It is sampled on a space of its frozen modes at parts of a period
 coordinates that move with the slow ones (`moving_frame`), and the few slow
 coordinates z' = B(t) z that are left are propagated over the period: by groups that decouple, or in
 A-stable steps, which alias what is faster than they are. The error of an exponent comes from the
-residual that its periodic mode leaves in the equations (modal/periodic/orbit_error.py), times the
+residual that its periodic mode leaves in the equations (modal/periodic/galerkin.py), times the
 condition of the exponent.
 """
 
@@ -33,9 +33,8 @@ from modal.periodic.chart_motion import (
 from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
 from modal.periodic.decoupling import DecoupledModes, decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
-from modal.periodic.galerkin import GalerkinModel
+from modal.periodic.galerkin import GalerkinModel, orbit_error
 from modal.periodic.magnus import SPREAD
-from modal.periodic.orbit_error import orbit_error
 from modal.periodic.periodic_modes import Orbits, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 
-from modal.periodic.orbit_error import orbit_error, residual_error
+from modal.periodic.galerkin import orbit_error, residual_error
 from modal.reduction.space import SAMPLE
 from modal.types import Array
 
