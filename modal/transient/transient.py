@@ -22,6 +22,7 @@ from modal.transient.energy import Energies, EnergyLedger, FirstOrderLedger
 from modal.transient.equations import (
     FirstOrderModel,
     SecondOrderModel,
+    TabulatedModel,
     freezer,
     is_second_order,
 )
@@ -38,7 +39,6 @@ from modal.transient.reduced_transient import ReducedTransient, on_basis
 from modal.transient.run_checkpoint import RunCheckpoint, run_prints, same_start
 from modal.transient.step_length import default_step
 from modal.transient.stepping import AdaptiveSteps, FixedSteps
-from modal.transient.tabulated import TabulatedModel
 from modal.transient.tolerances import NEGLIGIBLE, PART, TOLERANCE
 
 Formalism = Literal["lagrange", "hamilton"]
