@@ -12,19 +12,16 @@ side is zero without damping and loads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
-from modal.transient.integrators.stages import Stages, State
+from modal.transient.integrators.stages import Force, Stages, State
 from modal.transient.shared_pattern import OnPattern
 from modal.transient.stepping import Accepted
 from modal.types import Array
-
-Load = Callable[[float], Array]
 
 
 class Energies:
@@ -58,7 +55,7 @@ class Ledger:
 class EnergyLedger(Ledger):
     """Energy at instants and work over steps, of a second-order model."""
 
-    def __init__(self, equations: SecondOrderModel, load: Load) -> None:
+    def __init__(self, equations: SecondOrderModel, load: Force) -> None:
         self.equations, self.load = equations, load
 
     def energy(self, t: float, q: Array, v: Array) -> float:

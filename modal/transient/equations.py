@@ -17,13 +17,14 @@ import scipy.linalg as la
 
 from assembly.arguments import as_numbers
 from assembly.errors import InputError, SingularSystemError
-from assembly.system.frozen import STIFFNESS_PARTS, FrozenSystem
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.shared_pattern import OnPattern, SharedPattern
 from modal.transient.tolerances import REMEMBERED
 from modal.types import Array
 
 CONSERVATIVE_STIFFNESS = tuple(name for name in STIFFNESS_PARTS if name != "K_D")
+GROUPS = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
 ROLES = (("M",), ("C",), CONSERVATIVE_STIFFNESS, ("D",), ("K_D",))
 
 
