@@ -97,30 +97,34 @@ class CanonicalModel:
             rates.append((float(t), here, M_rate, G_rate))
         for t, here, M_rate, G_rate in rates:
             if not mass:
-                self._compare(
-                    "C + Cᵀ", "2 dM/dt", t, 0.5 * (here.coriolis + here.coriolis.T), M_rate
-                )
+                symmetric = 0.5 * (here.coriolis + here.coriolis.T)
+                _compare("C + Cᵀ", "2 dM/dt", t, here.coriolis, symmetric, M_rate)
             if not gyroscopic:
                 skew = here.stiffness - here.circulatory - here.potential
-                self._compare("the skew part of K", "half the rate of C's", t, skew, G_rate)
+                law = "half the rate of C's"
+                _compare("the skew part of K", law, t, here.stiffness, skew, G_rate)
         return mass, gyroscopic
 
-    def _compare(
-        self, name: str, law: str, t: float, found: Matrix, due: Matrix, tolerance: float = 1e-5
-    ) -> None:
-        """tolerance: of ‖Ṁ‖, ‖Ġ‖ and the part's own size; the error of central differences."""
-        size = max(_largest(found), _largest(due))
-        if _largest(found - due) > tolerance * size + NEGLIGIBLE * self._scale(t, name):
-            gap = _largest(found - due) / size
-            raise InputError(
-                f"formalism: Hamilton's form needs {name} = {law}; at t = {t:.6g} s they differ by "
-                f"{gap:.1e} of their size: put damping in D and circulatory terms in K_D, use "
-                'transport=True, or formalism="lagrange"'
-            )
 
-    def _scale(self, t: float, name: str) -> float:
-        here = self.equations.at(t)
-        return _largest(here.coriolis if name.startswith("C") else here.stiffness)
+def _compare(
+    name: str,
+    law: str,
+    t: float,
+    whole: Matrix,
+    found: Matrix,
+    due: Matrix,
+    tolerance: float = 1e-5,
+) -> None:
+    """whole: the matrix of which `found` is a part. tolerance: of ‖Ṁ‖, ‖Ġ‖ and the part's own size;
+    the error of central differences."""
+    size = max(_largest(found), _largest(due))
+    if _largest(found - due) > tolerance * size + NEGLIGIBLE * _largest(whole):
+        gap = _largest(found - due) / size
+        raise InputError(
+            f"formalism: Hamilton's form needs {name} = {law}; at t = {t:.6g} s they differ by "
+            f"{gap:.1e} of their size: put damping in D and circulatory terms in K_D, use "
+            'transport=True, or formalism="lagrange"'
+        )
 
 
 def _largest(A: Matrix) -> float:

@@ -72,18 +72,14 @@ class FixedSteps:
     count: int
     done: int = 0
 
-    def time(self, k: int) -> float:
-        t0, t1 = self.t_span
-        return t0 + (t1 - t0) * (k / self.count)
-
     @property
     def first_length(self) -> float:
         return (self.t_span[1] - self.t_span[0]) / self.count
 
     def run(self, state: State) -> Iterator[Accepted]:
-        h = self.first_length
+        (t0, t1), h = self.t_span, self.first_length
         while self.done < self.count:
-            t = self.time(self.done)
+            t = t0 + (t1 - t0) * (self.done / self.count)
             state, parts = self._step(t, h, state)
             self.done += 1
             yield Accepted(t, h, state, parts, self.done / self.count)

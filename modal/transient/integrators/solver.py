@@ -48,7 +48,7 @@ class StepSolver:
 
 def factorized(S: Matrix) -> Factor:
     if isinstance(S, OnPattern):
-        return BlockMatrix.single(S).factorized()
+        return BlockMatrix(S.pattern, S.values[None, None]).factorized()
     if isinstance(S, BlockMatrix):
         return S.factorized()
     return Factorization(S, "general")
