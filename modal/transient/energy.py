@@ -19,7 +19,6 @@ import numpy as np
 
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
 from modal.transient.integrators.stages import Force, Stages, State
-from modal.transient.shared_pattern import OnPattern
 from modal.transient.stepping import Accepted
 from modal.types import Array
 
@@ -82,13 +81,6 @@ class EnergyLedger(Ledger):
             return 0.0
         nodes, rates = _rates(tuple(stages.nodes.tolist()))
         matrices = [self.equations.at(t + c * h) for c in nodes]
-        if isinstance(matrices[0].M, OnPattern):
-            pattern, powers = matrices[0].M.pattern, np.zeros(len(stages.weights))
-            for name, vectors in (("M", stages.v), ("potential", stages.q)):
-                values = rates @ np.stack([getattr(m, name).values for m in matrices])
-                x = np.asarray(vectors)
-                powers += (values * x[:, pattern.rows] * x[:, pattern.columns]).sum(axis=1)
-            return 0.5 * float(stages.weights @ powers)
         total = 0.0
         for rate, b, q, v in zip(rates, stages.weights, stages.q, stages.v, strict=True):
             forms = [0.5 * (v @ (m.M @ v) + q @ (m.potential @ q)) for m in matrices]
