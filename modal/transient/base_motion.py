@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,20 +22,11 @@ from assembly.mechanisms.mechanism import Mechanism
 from assembly.motion.moving import MovingBody
 from assembly.system.frozen import FrozenSystem
 from modal.data.checkpoint import checksum
+from modal.transient.loads import Table
 from modal.types import Array
 
 Shape = Literal["half-sine", "triangle", "sawtooth", "rectangle"]
 SHAPES = ("half-sine", "triangle", "sawtooth", "rectangle")
-
-
-class _History(Protocol):
-    @property
-    def events(self) -> tuple[float, ...]: ...
-
-    @property
-    def shortest(self) -> float: ...
-
-    def value(self, t: float) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -104,20 +95,9 @@ class ShockPulse:
 
 
 @dataclass(frozen=True)
-class _Record:
+class _Record(Table):
     times: Array
     values: Array
-
-    @property
-    def events(self) -> tuple[float, ...]:
-        return tuple(float(t) for t in self.times)
-
-    @property
-    def shortest(self) -> float:
-        return 4.0 * float(np.diff(self.times).min())
-
-    def value(self, t: float) -> float:
-        return float(np.interp(t, self.times, self.values, left=0.0, right=0.0))
 
 
 @dataclass(frozen=True)
@@ -221,7 +201,7 @@ def base_motion(
     return BaseMotion(history, _influence(model, unit), _named(history, unit.tolist()))
 
 
-def _history(acceleration: Any) -> _History:
+def _history(acceleration: Any) -> ShockPulse | _Record | _Function:
     if isinstance(acceleration, ShockPulse):
         return acceleration
     if callable(acceleration):

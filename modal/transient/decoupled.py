@@ -77,8 +77,9 @@ class Frames:
         squares, shapes = (np.stack(part) for part in zip(*pairs, strict=True))
         return cls(M, C, K, squares, shapes)
 
-    def amplitudes(self, node: int, x: Array, softest: float) -> tuple[Array, Array]:
-        """√(a² + ȧ²/ω²) of the modes at a node in states (..., 2n), and ω, at least `softest`."""
+    def amplitudes(self, node: Any, x: Array, softest: Any) -> tuple[Array, Array]:
+        """√(a² + ȧ²/ω²) of the modes at a node in states (..., 2n), and ω, at least `softest`; for
+        a slice of nodes, of one state a node."""
         halves = x.reshape(*x.shape[:-1], 2, -1) @ self.M[node] @ self.shapes[node]
         omega = np.sqrt(np.maximum(np.abs(self.squares[node]), softest**2))
         return np.hypot(halves[..., 0, :], halves[..., 1, :] / omega), omega

@@ -16,6 +16,8 @@ Ordinary Differential Equations II, IV.8).
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -34,16 +36,21 @@ class DisplacementNorm:
     def __init__(self, equations: SecondOrderModel, span: tuple[float, float]) -> None:
         self.equations, self.span = equations, span
         self._made: Factorization | None = None
-        self._filters: dict[float, tuple[sp.csr_matrix, Factorization]] = {}
+        self._filters: dict[float, Factorization] = {}
+
+    @cached_property
+    def _first(self) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """M and the symmetric K of the first instant."""
+        system = self.equations.at(self.span[0]).system
+        return system.M, sp.csr_matrix(0.5 * (system.K + system.K.T))
 
     @property
     def _factor(self) -> Factorization:
         """Computed at the first use: fixed steps do not need it."""
         if self._made is None:
-            system = self.equations.at(self.span[0]).system
-            drift = system.M / (self.span[1] - self.span[0]) ** 2
-            whole = cholesky(sp.csr_matrix(0.5 * (system.K + system.K.T) + drift))
-            self._made = whole or Factorization(sp.csr_matrix(drift), "spd")
+            M, K = self._first
+            drift = M / (self.span[1] - self.span[0]) ** 2
+            self._made = cholesky(K + drift) or Factorization(sp.csr_matrix(drift), "spd")
         return self._made
 
     def __call__(self, t: float, q: Array, v: Array) -> float:
@@ -54,14 +61,11 @@ class DisplacementNorm:
     def resolved(self, h: float, q: Array, v: Array) -> tuple[Array, Array]:
         """The part of a difference of states that steps of length h (s) resolve: every mode times
         1/(1 + (ωh)²/4), with the matrices of the first instant."""
-        if h not in self._filters:
-            system = self.equations.at(self.span[0]).system
-            K, M = 0.5 * (system.K + system.K.T), system.M
-            factor = cholesky(sp.csr_matrix(M + (0.25 * h * h) * K))
-            if factor is None:
-                return q, v
-            self._filters[h] = (M, factor)
-        M, factor = self._filters[h]
+        M, K = self._first
+        factor = self._filters.get(h) or cholesky(sp.csr_matrix(M + (0.25 * h * h) * K))
+        if factor is None:
+            return q, v
+        self._filters[h] = factor
         both = factor.solve(M @ np.column_stack([q, v]))
         return both[:, 0], both[:, 1]
 
@@ -69,7 +73,7 @@ class DisplacementNorm:
         """Release the factorizations."""
         if self._made is not None:
             self._made.destroy()
-        for _, factor in self._filters.values():
+        for factor in self._filters.values():
             factor.destroy()
 
 

@@ -12,19 +12,15 @@ side is zero without damping and loads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from modal.transient.equations import FirstOrderModel, SecondOrderModel
-from modal.transient.integrators.stages import Stages, State
-from modal.transient.shared_pattern import OnPattern
+from modal.transient.integrators.stages import Force, Stages, State
 from modal.transient.stepping import Accepted
 from modal.types import Array
-
-Load = Callable[[float], Array]
 
 
 class Energies:
@@ -58,7 +54,7 @@ class Ledger:
 class EnergyLedger(Ledger):
     """Energy at instants and work over steps, of a second-order model."""
 
-    def __init__(self, equations: SecondOrderModel, load: Load) -> None:
+    def __init__(self, equations: SecondOrderModel, load: Force) -> None:
         self.equations, self.load = equations, load
 
     def energy(self, t: float, q: Array, v: Array) -> float:
@@ -85,13 +81,6 @@ class EnergyLedger(Ledger):
             return 0.0
         nodes, rates = _rates(tuple(stages.nodes.tolist()))
         matrices = [self.equations.at(t + c * h) for c in nodes]
-        if isinstance(matrices[0].M, OnPattern):
-            pattern, powers = matrices[0].M.pattern, np.zeros(len(stages.weights))
-            for name, vectors in (("M", stages.v), ("potential", stages.q)):
-                values = rates @ np.stack([getattr(m, name).values for m in matrices])
-                x = np.asarray(vectors)
-                powers += (values * x[:, pattern.rows] * x[:, pattern.columns]).sum(axis=1)
-            return 0.5 * float(stages.weights @ powers)
         total = 0.0
         for rate, b, q, v in zip(rates, stages.weights, stages.q, stages.v, strict=True):
             forms = [0.5 * (v @ (m.M @ v) + q @ (m.potential @ q)) for m in matrices]

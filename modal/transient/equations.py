@@ -7,22 +7,25 @@ A model is a `FrozenSystem` (constant coefficients), an object with `freeze(t)` 
 from __future__ import annotations
 
 import inspect
-from collections import OrderedDict
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 
 from assembly.arguments import as_numbers
 from assembly.errors import InputError, SingularSystemError
-from assembly.system.frozen import STIFFNESS_PARTS, FrozenSystem
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.transient.shared_pattern import OnPattern, SharedPattern
 from modal.transient.tolerances import REMEMBERED
 from modal.types import Array
 
 CONSERVATIVE_STIFFNESS = tuple(name for name in STIFFNESS_PARTS if name != "K_D")
+GROUPS = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
+ROLES = (("M",), ("C",), CONSERVATIVE_STIFFNESS, ("D",), ("K_D",))
 
 
 class Instant:
@@ -36,46 +39,50 @@ class Instant:
         self.system = system
 
     @cached_property
-    def M(self) -> sp.csr_matrix:
+    def M(self) -> Any:
         """The mass matrix."""
         return self.system.M
 
     @cached_property
-    def velocity(self) -> sp.csr_matrix:
+    def velocity(self) -> Any:
         """V = C + D."""
         return self.system.damping
 
     @cached_property
-    def stiffness(self) -> sp.csr_matrix:
+    def stiffness(self) -> Any:
         """S, everything on the displacement."""
         return self.system.stiffness
 
     @cached_property
-    def potential(self) -> sp.csr_matrix:
-        """S_s."""
-        conservative = self.system.combined(CONSERVATIVE_STIFFNESS).tocsr()
-        return (0.5 * (conservative + conservative.T)).tocsr()
+    def conservative(self) -> Any:
+        """S without the part K_D."""
+        return self.system.combined(CONSERVATIVE_STIFFNESS).tocsr()
 
     @cached_property
-    def coriolis(self) -> sp.csr_matrix:
+    def potential(self) -> Any:
+        """S_s."""
+        return 0.5 * (self.conservative + self.conservative.T)
+
+    @cached_property
+    def coriolis(self) -> Any:
         """C without the damping D."""
         return self.system.C
 
     @cached_property
-    def dissipation(self) -> sp.csr_matrix:
+    def dissipation(self) -> Any:
         """D."""
         return self.system.D
 
     @cached_property
-    def circulatory(self) -> sp.csr_matrix:
+    def circulatory(self) -> Any:
         """The part K_D of the stiffness."""
         return self.system.K_D
 
     @cached_property
-    def gyroscopic(self) -> sp.csr_matrix:
+    def gyroscopic(self) -> Any:
         """G, half the skew part of C: the momentum is p = M q̇ + G q (docs/theory.md, "Sources":
         Vlase, Nicolescu & Marin 2020, eq. 8)."""
-        return (0.25 * (self.coriolis - self.coriolis.T)).tocsr()
+        return 0.25 * (self.coriolis - self.coriolis.T)
 
 
 class SecondOrderModel:
@@ -86,26 +93,21 @@ class SecondOrderModel:
         self.model = model
         self.constant = isinstance(model, FrozenSystem)
         self._freeze = freezer(model)
-        self._seen: OrderedDict[float, Instant] = OrderedDict()
-        self._single = Instant(model) if isinstance(model, FrozenSystem) else None
+        self._n: int | None = None
+        self._recent = lru_cache(maxsize=REMEMBERED)(self._instant)
 
     def at(self, t: float) -> Any:
         """The instant at time t, s. Raises InputError when the number of DOFs changes."""
-        if self._single is not None:
-            return self._single
-        found = self._seen.get(t)
-        if found is None:
-            found = Instant(self._freeze(t))
-            if self._seen and found.system.n != next(iter(self._seen.values())).system.n:
-                raise InputError(
-                    f"model: freeze({t:.6g}) has another number of degrees of freedom than before"
-                )
-            self._seen[t] = found
-            if len(self._seen) > REMEMBERED:
-                self._seen.popitem(last=False)
-        else:
-            self._seen.move_to_end(t)
-        return found
+        return self._recent(0.0 if self.constant else t)
+
+    def _instant(self, t: float) -> Instant:
+        system = self._freeze(t)
+        self._n = self._n or system.n
+        if system.n != self._n:
+            raise InputError(
+                f"model: freeze({t:.6g}) has another number of degrees of freedom than before"
+            )
+        return Instant(system)
 
     def several(self, times: Array) -> list[Instant]:
         """The instants at times (P,), s: together where the model can freeze many."""
@@ -124,9 +126,51 @@ class SecondOrderModel:
     def first_order(self, t: float) -> Array:
         """A(t) = [[0, I], [−M⁻¹K, −M⁻¹(C + D)]], dense (2n, 2n), on x = (q, q̇)."""
         here = self.at(t)
-        return dense_state_matrix(
-            here.M.toarray(), here.velocity.toarray(), here.stiffness.toarray()
-        )
+        parts = (A.toarray()[None] for A in (here.M, here.velocity, here.stiffness))
+        return np.asarray(dense_state_matrices(*parts)[0])
+
+
+class TabulatedInstant(Instant):
+    """The matrices of one instant on a shared pattern.
+
+    roles: those of ROLES. freeze: the frozen system.
+    """
+
+    def __init__(self, roles: Iterable[OnPattern], freeze: Callable[[], FrozenSystem]) -> None:
+        self.M, self.coriolis, self.conservative, self.dissipation, self.circulatory = roles
+        self._freeze = freeze
+
+    @cached_property
+    def system(self) -> FrozenSystem:  # type: ignore[override]
+        """The frozen system."""
+        return self._freeze()
+
+    @cached_property
+    def velocity(self) -> Any:
+        """V = C + D."""
+        return self.coriolis + self.dissipation
+
+    @cached_property
+    def stiffness(self) -> Any:
+        """S, everything on the displacement."""
+        return self.conservative + self.circulatory
+
+
+class TabulatedModel(SecondOrderModel):
+    """M q̈ + (C + D) q̇ + K q = Q of a motion whose matrices are read off a checked polynomial, on
+    one sparsity pattern."""
+
+    def __init__(self, motion: InterpolatedMotion) -> None:
+        super().__init__(motion)
+        self.motion, self.pattern = motion, SharedPattern(motion.pattern)
+        entries = motion.on_entries(*ROLES)
+        table = np.zeros((*entries.table.shape[:2], len(self.pattern.rows)))
+        table[:, :, self.pattern.places] = entries.table
+        self._values = replace(entries, table=table)
+
+    def _instant(self, t: float) -> TabulatedInstant:
+        roles = (OnPattern(self.pattern, row) for row in self._values(t))
+        return TabulatedInstant(roles, partial(self.motion.freeze, t))
 
 
 class FirstOrderModel:
@@ -149,21 +193,9 @@ class FirstOrderModel:
         return A
 
 
-def dense_state_matrix(M: Array, V: Array, K: Array) -> Array:
-    """[[0, I], [−M⁻¹K, −M⁻¹V]]; SingularSystemError when M is not positive definite."""
-    n = M.shape[0]
-    try:
-        factor = la.cho_factor(M)
-    except la.LinAlgError:
-        raise SingularSystemError(f"the {n}×{n} mass matrix is not positive definite") from None
-    A = np.zeros((2 * n, 2 * n))
-    A[:n, n:] = np.eye(n)
-    A[n:] = -la.cho_solve(factor, np.hstack([K, V]))
-    return A
-
-
 def dense_state_matrices(M: Array, V: Array, K: Array) -> Array:
-    """The same of stacks (P, n, n)."""
+    """[[0, I], [−M⁻¹K, −M⁻¹V]] (P, 2n, 2n) of stacks (P, n, n); SingularSystemError when an M is
+    not positive definite."""
     P, n, _ = M.shape
     try:
         np.linalg.cholesky(M)

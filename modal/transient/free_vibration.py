@@ -18,7 +18,7 @@ import xarray as xr
 from scipy.interpolate import CubicSpline
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
@@ -26,16 +26,15 @@ from modal.reduction.interpolation import Interpolant
 from modal.transient.collocated import PHASE, STAGES, Collocation, Constant
 from modal.transient.decoupled import WITHIN, Frames, propagated
 from modal.transient.displacement_norm import DisplacementNorm
-from modal.transient.equations import CONSERVATIVE_STIFFNESS, SecondOrderModel, freezer
+from modal.transient.equations import GROUPS, SecondOrderModel, freezer
 from modal.transient.initial import initial_state
 from modal.transient.probes import Probes
-from modal.transient.records import Recorder, chosen_probes, run_attributes
+from modal.transient.records import Recorder, chosen_probes, run_attributes, thinned
 from modal.transient.small_transient import small_transient
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array, Index
 
 LARGEST_CONSTANT = 5_000  # DOFs of a constant system, whose states at all records are in memory
-GROUPS = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
 
 
 @dataclass(frozen=True)
@@ -98,14 +97,8 @@ def _records(
     q, v = np.split(run.states, 2, axis=1)
     energy, power = _energies(entries, rows, columns, run.times, q, v)
     work = CubicSpline(run.times, power).antiderivative()(run.times)
-    chosen = np.unique(np.append(np.arange(0, len(q), every), len(q) - 1))
-    return dict(
-        time=run.times[chosen],
-        displacement=q[chosen][:, probed.numbers],
-        velocity=v[chosen][:, probed.numbers],
-        energy=energy[chosen],
-        energy_defect=(energy - energy[0] - work)[chosen],
-    )
+    q, v = q[:, probed.numbers], v[:, probed.numbers]
+    return thinned(run.times, q, v, energy, work, every)
 
 
 def _is_slender(system: FrozenSystem, widest: int = 128) -> bool:

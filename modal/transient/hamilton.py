@@ -18,7 +18,7 @@ p by a function of time, whose derivative is part of the load Q, and change noth
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from assembly.errors import InputError
 from modal.eigen.tolerances import GROUP
 from modal.reduction.interpolation import CHECKS, irregular
 from modal.transient.equations import SecondOrderModel
-from modal.transient.tolerances import NEGLIGIBLE
+from modal.transient.tolerances import NEGLIGIBLE, REMEMBERED
 from modal.types import Array
 
 Matrix = Any  # a sparse matrix, or the values of one on a shared pattern
@@ -67,22 +67,20 @@ class CanonicalModel:
     def __init__(self, equations: SecondOrderModel, t_span: tuple[float, float]) -> None:
         self.equations = equations
         self.mass_is_constant, self.gyroscopic_is_constant = self._inspect(*t_span)
-        self._single: CanonicalInstant | None = None
+        self._recent = lru_cache(maxsize=REMEMBERED)(self._instant)
 
     def at(self, t: float) -> CanonicalInstant:
         """The canonical matrices at t."""
-        if self.equations.constant and self._single is not None:
-            return self._single
+        return self._recent(0.0 if self.equations.constant else t)
+
+    def _instant(self, t: float) -> CanonicalInstant:
         here = self.equations.at(t)
         D, N = here.dissipation, here.circulatory
         if self.mass_is_constant:
             D = D + 0.5 * (here.coriolis + here.coriolis.T)
         if self.gyroscopic_is_constant:
             N = N + (here.stiffness - here.circulatory - here.potential)
-        found = CanonicalInstant(here.M, here.gyroscopic, here.potential, D, N)
-        if self.equations.constant:
-            self._single = found
-        return found
+        return CanonicalInstant(here.M, here.gyroscopic, here.potential, D, N)
 
     def _inspect(self, t0: float, t1: float) -> tuple[bool, bool]:
         if self.equations.constant:
@@ -99,30 +97,34 @@ class CanonicalModel:
             rates.append((float(t), here, M_rate, G_rate))
         for t, here, M_rate, G_rate in rates:
             if not mass:
-                self._compare(
-                    "C + Cᵀ", "2 dM/dt", t, 0.5 * (here.coriolis + here.coriolis.T), M_rate
-                )
+                symmetric = 0.5 * (here.coriolis + here.coriolis.T)
+                _compare("C + Cᵀ", "2 dM/dt", t, here.coriolis, symmetric, M_rate)
             if not gyroscopic:
                 skew = here.stiffness - here.circulatory - here.potential
-                self._compare("the skew part of K", "half the rate of C's", t, skew, G_rate)
+                law = "half the rate of C's"
+                _compare("the skew part of K", law, t, here.stiffness, skew, G_rate)
         return mass, gyroscopic
 
-    def _compare(
-        self, name: str, law: str, t: float, found: Matrix, due: Matrix, tolerance: float = 1e-5
-    ) -> None:
-        """tolerance: of ‖Ṁ‖, ‖Ġ‖ and the part's own size; the error of central differences."""
-        size = max(_largest(found), _largest(due))
-        if _largest(found - due) > tolerance * size + NEGLIGIBLE * self._scale(t, name):
-            gap = _largest(found - due) / size
-            raise InputError(
-                f"formalism: Hamilton's form needs {name} = {law}; at t = {t:.6g} s they differ by "
-                f"{gap:.1e} of their size: put damping in D and circulatory terms in K_D, use "
-                'transport=True, or formalism="lagrange"'
-            )
 
-    def _scale(self, t: float, name: str) -> float:
-        here = self.equations.at(t)
-        return _largest(here.coriolis if name.startswith("C") else here.stiffness)
+def _compare(
+    name: str,
+    law: str,
+    t: float,
+    whole: Matrix,
+    found: Matrix,
+    due: Matrix,
+    tolerance: float = 1e-5,
+) -> None:
+    """whole: the matrix of which `found` is a part. tolerance: of ‖Ṁ‖, ‖Ġ‖ and the part's own size;
+    the error of central differences."""
+    size = max(_largest(found), _largest(due))
+    if _largest(found - due) > tolerance * size + NEGLIGIBLE * _largest(whole):
+        gap = _largest(found - due) / size
+        raise InputError(
+            f"formalism: Hamilton's form needs {name} = {law}; at t = {t:.6g} s they differ by "
+            f"{gap:.1e} of their size: put damping in D and circulatory terms in K_D, use "
+            'transport=True, or formalism="lagrange"'
+        )
 
 
 def _largest(A: Matrix) -> float:

@@ -145,8 +145,27 @@ class Impulse:
         return np.asarray(size * direction(self.at, system))
 
 
+class Table:
+    """A table over time, linear between the values and zero outside."""
+
+    times: ArrayLike
+    values: ArrayLike
+
+    @property
+    def events(self) -> tuple[float, ...]:
+        return tuple(float(t) for t in np.asarray(self.times))
+
+    @property
+    def shortest(self) -> float:
+        return 4.0 * float(np.diff(np.asarray(self.times, dtype=float)).min())
+
+    def value(self, t: float) -> float:
+        """The value at time t, s."""
+        return float(np.interp(t, np.asarray(self.times), np.asarray(self.values), 0.0, 0.0))
+
+
 @dataclass(frozen=True)
-class Tabulated:
+class Tabulated(Table):
     """Tabulated load, linear between the values and zero outside the table.
 
     Parameters
@@ -182,17 +201,8 @@ class Tabulated:
             k = int(np.argmax(np.diff(times) <= 0.0))
             raise InputError(f"tabulated load: times must increase, but entry {k + 1} does not")
 
-    @property
-    def events(self) -> tuple[float, ...]:
-        return tuple(float(t) for t in np.asarray(self.times))
-
-    @property
-    def shortest(self) -> float:
-        return 4.0 * float(np.diff(np.asarray(self.times, dtype=float)).min())
-
     def force(self, t: float, system: FrozenSystem) -> Array:
-        size = np.interp(t, np.asarray(self.times), np.asarray(self.values), left=0.0, right=0.0)
-        return float(size) * direction(self.at, system)
+        return self.value(t) * direction(self.at, system)
 
 
 @dataclass(frozen=True)

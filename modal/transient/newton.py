@@ -13,10 +13,8 @@ import scipy.sparse as sp
 from assembly.errors import ConvergenceError
 from assembly.linalg.factorization import Factorization
 from modal.transient.integrators.solver import Factor, factorized
-from modal.transient.integrators.stages import Stages, State
+from modal.transient.integrators.stages import Force, Stages, State
 from modal.types import Array
-
-Force = Callable[[float], Array]
 
 
 @dataclass(frozen=True)

@@ -108,11 +108,6 @@ class BlockMatrix:
     pattern: SharedPattern
     values: Array
 
-    @classmethod
-    def single(cls, matrix: OnPattern) -> BlockMatrix:
-        """A matrix of one block."""
-        return cls(matrix.pattern, matrix.values[None, None])
-
     def factorized(self, dense: int = 1200) -> BandFactor | DenseFactor | Factorization:
         """The factor of the cheapest kind. Raises SingularSystemError.
 

@@ -17,10 +17,9 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import SingularSystemError
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant
-from modal.transient.equations import CONSERVATIVE_STIFFNESS
+from modal.transient.equations import GROUPS
 from modal.transient.integrators.tableau import Tableau
 from modal.transient.tolerances import BATCH_NUMBERS, NEGLIGIBLE
 from modal.types import Array, Index
@@ -34,8 +33,7 @@ class SmallMotion:
     """The matrices of a motion on a space of shapes V (n, r), as functions of time."""
 
     def __init__(self, motion: InterpolatedMotion, V: Array) -> None:
-        groups = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
-        entries = motion.on_entries(*groups)
+        entries = motion.on_entries(*GROUPS)
         M, C, K, S = motion.on_space(entries.table, V).swapaxes(0, 1)
         S = 0.5 * (S + S.swapaxes(1, 2))
         rate = entries.differentiated

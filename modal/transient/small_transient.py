@@ -19,6 +19,8 @@ from scipy.integrate import cumulative_trapezoid
 from modal.eigen.tolerances import ROUND_OFF, WEAK
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant
+from modal.transient.decoupled import Frames
+from modal.transient.records import thinned
 from modal.transient.small_steps import GAUSS, RESOLVED, SmallMotion, SmallRun, phase_error, steps
 from modal.transient.tolerances import FEW, INSTANTS, PIECES, SAFETY
 from modal.types import Array, Index
@@ -43,17 +45,9 @@ class SmallTransient:
 
     def rows(self, indices: Index, every: int) -> dict[str, Array]:
         """The records of a transient: every so many steps, and the last."""
-        run, last = self.run, len(self.run.times) - 1
-        chosen = np.unique(np.append(np.arange(0, last + 1, every), last))
-        q, v, times = run.q[chosen], run.v[chosen], run.times[chosen]
-        energy, V = self.motion.energy(times, q, v), self.shapes[indices]
-        return dict(
-            time=times,
-            displacement=q @ V.T,
-            velocity=v @ V.T,
-            energy=energy,
-            energy_defect=energy - energy[0] - run.work[chosen],
-        )
+        run, V = self.run, self.shapes[indices]
+        energy = self.motion.energy(run.times, run.q, run.v)
+        return thinned(run.times, run.q @ V.T, run.v @ V.T, energy, run.work, every)
 
     def attributes(self) -> dict[str, Any]:
         """What the dataset says of the method and its errors."""
@@ -121,15 +115,16 @@ class _Trial:
         """Frozen modes of the basis at instants of the run, and their amplitudes in it."""
         self.places = np.arange(PIECES + 1) * (self.count // PIECES)
         self.times = times = self.run.times[self.places]
-        q, v = self.run.q[self.places], self.run.v[self.places]
-        M, _, K = self.motion.matrices.many(times).swapaxes(0, 1)
-        pairs = [la.eigh(0.5 * (k + k.T), m) for k, m in zip(K, M, strict=True)]
-        squares, self.modes = (np.stack(part) for part in zip(*pairs, strict=True))
-        self.omega = np.sqrt(np.maximum(squares, ROUND_OFF * squares[:, -1:]))
-        dual = self.modes.swapaxes(1, 2) @ M
-        a, rate = ((dual @ x[..., None])[..., 0] for x in (q, v))
-        self.amplitudes = np.hypot(a, rate / self.omega)
+        self.frames = Frames.of(lambda t: self.motion.matrices.many(t).swapaxes(0, 1), times)
+        self.softest = np.sqrt(ROUND_OFF * self.frames.squares[:, -1:])
+        self.amplitudes, self.omega = self._amplitudes(
+            self.run.q[self.places], self.run.v[self.places]
+        )
         self.largest = float(np.linalg.norm(self.amplitudes, axis=1).max())
+
+    def _amplitudes(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """√(a² + ȧ²/ω²) of the frozen modes (P, r) at the instants, and ω."""
+        return self.frames.amplitudes(slice(None), np.hstack([q, v]), self.softest)
 
     def error(self, count: int | None) -> float:
         """The estimated error by the basis and by `count` steps; by the basis alone for None.
@@ -154,11 +149,11 @@ class _Trial:
         if V.shape[0] == V.shape[1]:
             return 0.0, np.zeros_like(omega)
         M, C, K = self.source.matrices(self.times)
-        Mr, Cr, Kr = self.motion.matrices.many(self.times).swapaxes(0, 1)
+        Mr, Cr, Kr = self.frames.M, self.frames.C, self.frames.K
         q, v = (x[self.places][..., None] for x in (self.run.q, self.run.v))
         a = -np.linalg.solve(Mr, Cr @ v + Kr @ q)
         residual = M @ (V @ a) + C @ (V @ v) + K @ (V @ q)
-        X = V @ self.modes
+        X = V @ self.frames.shapes
         inertia = M @ (X * -(omega**2)[:, None]) + K @ X
         speed = C @ (X * omega[:, None])
         for force in (inertia, speed):  # what the basis itself answers is no error
@@ -190,11 +185,10 @@ class _Trial:
     def _difference(self, run: SmallRun) -> float:
         """Largest difference from the run of long steps, in the amplitudes of frozen modes."""
         fine = np.arange(PIECES + 1) * ((len(run.times) - 1) // PIECES)
-        M = self.motion.matrices.many(self.times)[:, 0]
-        dual = self.modes.swapaxes(1, 2) @ M
-        q, v = run.q[fine] - self.run.q[self.places], run.v[fine] - self.run.v[self.places]
-        a, rate = ((dual @ x[..., None])[..., 0] for x in (q, v))
-        return float(np.linalg.norm(np.hypot(a, rate / self.omega), axis=1).max() / self.largest)
+        far, _ = self._amplitudes(
+            run.q[fine] - self.run.q[self.places], run.v[fine] - self.run.v[self.places]
+        )
+        return float(np.linalg.norm(far, axis=1).max() / self.largest)
 
 
 def _parted(count: float) -> int:

@@ -1,4 +1,5 @@
-"""Time stepping over a span: fixed steps, or steps that halve and double.
+"""Time stepping over a span: fixed steps, of which the default resolves the lowest modes and the
+loads, or steps that halve and double.
 
 A step that the integrator refuses (ConvergenceError) is divided: adaptive steps take it for one of
 infinite error, fixed steps go through it in halves of halves. Positions are counted on a dyadic
@@ -8,16 +9,20 @@ interrupted run continues on the same instants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import scipy.linalg as la
 
 from assembly.errors import ConvergenceError
+from modal.eigen.solve import solve
 from modal.eigen.tolerances import ZERO
+from modal.transient.equations import SecondOrderModel
 from modal.transient.integrators.stages import Integrator, Stages, State
-from modal.transient.tolerances import DIVISIONS
+from modal.transient.loads import Load
+from modal.transient.tolerances import DIVISIONS, FEW, STEPS
 from modal.types import Array
 
 
@@ -28,6 +33,7 @@ class Norm(Protocol):
     def resolved(self, h: float, q: Array, v: Array) -> tuple[Array, Array]: ...
 
 
+PER_CYCLE = {2: 120, 4: 40, 6: 20}  # steps a cycle of these modes and of the loads, by order
 DEEPEST = int(np.ceil(-np.log2(ZERO)))  # halvings of the span: such a step is called too small
 
 
@@ -66,18 +72,14 @@ class FixedSteps:
     count: int
     done: int = 0
 
-    def time(self, k: int) -> float:
-        t0, t1 = self.t_span
-        return t0 + (t1 - t0) * (k / self.count)
-
     @property
     def first_length(self) -> float:
         return (self.t_span[1] - self.t_span[0]) / self.count
 
     def run(self, state: State) -> Iterator[Accepted]:
-        h = self.first_length
+        (t0, t1), h = self.t_span, self.first_length
         while self.done < self.count:
-            t = self.time(self.done)
+            t = t0 + (t1 - t0) * (self.done / self.count)
             state, parts = self._step(t, h, state)
             self.done += 1
             yield Accepted(t, h, state, parts, self.done / self.count)
@@ -125,6 +127,8 @@ class AdaptiveSteps:
     `tolerance`. A step ends at each of `events`, the instants where a load is not smooth. Raises
     ConvergenceError when a step would be shorter than 2^−40 of its piece.
     """
+
+    POSITION = ("piece", "level", "ticks", "largest", "error", "unresolved")
 
     integrator: Integrator
     t_span: tuple[float, float]
@@ -236,17 +240,36 @@ class AdaptiveSteps:
         return gap / (2.0**self.integrator.order - 1.0) / allowed, beyond / allowed
 
     def position(self) -> dict[str, Any]:
-        return dict(
-            piece=self.piece,
-            level=self.level,
-            ticks=self.ticks,
-            largest=self.largest,
-            error=self.error,
-            unresolved=self.unresolved,
-        )
+        return {name: getattr(self, name) for name in self.POSITION}
 
     def restore(self, position: dict[str, Any]) -> None:
-        self.piece = int(position["piece"])
-        self.level, self.ticks = int(position["level"]), int(position["ticks"])
-        self.largest, self.error = float(position["largest"]), float(position["error"])
-        self.unresolved = float(position["unresolved"])
+        for name in self.POSITION:
+            setattr(self, name, position[name].item())
+
+
+def default_step(
+    equations: SecondOrderModel,
+    span: tuple[float, float],
+    loads: Sequence[Load],
+    model: Any,
+    order: int,
+    modes: int = 2,
+) -> float:
+    """s: a part (1/120 for order 2) of the shortest cycle of the lowest modes and the loads.
+
+    Also at most 1/200 of the span and of `model.period`. Higher frequencies are not resolved; the
+    integrators remain stable. modes: how many lowest frozen ones at the start are resolved. Raises
+    what `modal.solve` raises.
+    """
+    here = equations.at(span[0]).system
+    if here.n <= FEW:
+        sizes = np.sort(np.abs(la.eigvals(equations.first_order(span[0]))))[: 2 * modes]
+    else:
+        sizes = np.abs(solve(here, k=modes).eigenvalues)
+    cycles = [2.0 * np.pi / sizes.max()] if sizes.max() > 0.0 else []
+    cycles += [load.shortest for load in loads]
+    step = min(cycles, default=np.inf) / PER_CYCLE[order]
+    period = getattr(model, "period", None)
+    if period is not None:
+        step = min(step, period / STEPS)
+    return float(min(step, (span[1] - span[0]) / STEPS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -13,15 +13,16 @@ from tqdm import tqdm
 
 from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.errors import ConvergenceError, InputError
+from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL, ZERO
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.transient.conserving import EnergyMomentum
 from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
 from modal.transient.energy import Energies, EnergyLedger, FirstOrderLedger
 from modal.transient.equations import (
     FirstOrderModel,
     SecondOrderModel,
+    TabulatedModel,
     freezer,
     is_second_order,
 )
@@ -32,19 +33,34 @@ from modal.transient.integrators.gauss import DenseGauss, Gauss
 from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator
 from modal.transient.loads import Load, check_resolved, total_force
-from modal.transient.nonlinear import NonlinearAlpha, NonlinearLedger, check_nonlinear
-from modal.transient.records import Recorder, chosen_probes, run_attributes
+from modal.transient.nonlinear import (
+    EnergyMomentum,
+    NonlinearAlpha,
+    NonlinearLedger,
+    check_nonlinear,
+)
+from modal.transient.records import (
+    Recorder,
+    RunCheckpoint,
+    chosen_probes,
+    run_attributes,
+    run_prints,
+    same_start,
+)
 from modal.transient.reduced_transient import ReducedTransient, on_basis
-from modal.transient.run_checkpoint import RunCheckpoint, run_prints, same_start
-from modal.transient.step_length import default_step
-from modal.transient.stepping import AdaptiveSteps, FixedSteps
-from modal.transient.tabulated import TabulatedModel
+from modal.transient.stepping import AdaptiveSteps, FixedSteps, default_step
 from modal.transient.tolerances import NEGLIGIBLE, PART, TOLERANCE
+from modal.types import Array
 
 Formalism = Literal["lagrange", "hamilton"]
 
-METHODS = {"lagrange": ("generalized-alpha",), "hamilton": ("midpoint", "gauss4", "gauss6")}
-NONLINEAR = ("generalized-alpha", "energy-momentum")
+CALLABLE, NONLINEAR = "a callable A(t)", "a nonlinear transient"
+METHODS = {  # the default first
+    "lagrange": ("generalized-alpha",),
+    "hamilton": ("midpoint", "gauss4", "gauss6"),
+    CALLABLE: ("gauss4", "midpoint", "gauss6"),
+    NONLINEAR: ("generalized-alpha", "energy-momentum"),
+}
 STAGES = {"midpoint": 1, "gauss4": 2, "gauss6": 3}
 LARGEST_FULL = 2000  # degrees of freedom whose steps adapt in full order where no basis serves
 
@@ -212,13 +228,17 @@ def integrate(
             if here.n <= SMALL:
                 vibration.attrs |= mesh_content(here, *initial_state(initial, here.n))
             return vibration
-    run = _second_order if is_second_order(model) else _first_order
+    second_order = is_second_order(model)
     if nonlinear:
         check_nonlinear(model, formalism, tuple(loads))
-        run = _nonlinear
-    integrator, ledger, norm, first, rows, name = run(
-        model, span, initial, formalism, method, rho_infinity, tuple(loads), probes
+    elif second_order and formalism not in get_args(Formalism):
+        raise InputError(f'formalism: expected "lagrange" or "hamilton", got {formalism!r}')
+    kind = NONLINEAR if nonlinear else formalism if second_order else CALLABLE
+    name = _method(kind, method)
+    integrator, ledger, norm, first, system = _scheme(
+        model, span, initial, kind, name, rho_infinity, tuple(loads)
     )
+    rows = chosen_probes(probes, len(first[0]), system)
     if step is None and displacement_tolerance is None and not isinstance(ledger, FirstOrderLedger):
         equations = SecondOrderModel(model) if nonlinear else ledger.equations
         step = default_step(equations, span, loads, model, integrator.order)
@@ -347,67 +367,50 @@ def _check_tolerance(wanted: Any) -> None:
         )
 
 
-def _second_order(
-    model: Any, span: Any, initial: Any, formalism: str, method: str | None, rho: float,
-    loads: tuple[Load, ...], probes: Any,
-) -> tuple[Any, ...]:  # fmt: skip
-    if formalism not in METHODS:
-        raise InputError(f'formalism: expected "lagrange" or "hamilton", got {formalism!r}')
-    name = method or METHODS[formalism][0]
-    if name not in METHODS[formalism]:
-        accepted = " or ".join(f'"{m}"' for m in METHODS[formalism])
-        raise InputError(f"method: {formalism} takes {accepted}, got {method!r}")
+def _method(kind: str, method: str | None) -> str:
+    """The requested method, or the default one of a formalism or kind of model."""
+    name = method or METHODS[kind][0]
+    if name not in METHODS[kind]:
+        accepted = " or ".join(f'"{m}"' for m in METHODS[kind])
+        raise InputError(f"method: {kind} takes {accepted}, got {method!r}")
+    return name
+
+
+def _scheme(
+    model: Any, span: tuple[float, float], initial: Any, kind: str, name: str, rho: float,
+    loads: tuple[Load, ...],
+) -> tuple[Integrator, Any, Any, tuple[Array, Array], FrozenSystem | None]:  # fmt: skip
+    """The integrator, the balance of energy, the norm of errors, the initial state, and the frozen
+    system at the start."""
+    if kind == CALLABLE:
+        if loads:
+            raise InputError(
+                "loads: a callable A(t) has no degrees of freedom to load; give a model with "
+                "freeze(t)"
+            )
+        first_order = FirstOrderModel(model, span[0])
+        x = vector(initial, first_order.n, "initial")
+        dense = DenseGauss(first_order, STAGES[name])
+        return dense, FirstOrderLedger(first_order), PlainNorm(), (x, np.zeros_like(x)), None
+    if kind == NONLINEAR:
+        start = model.freeze(span[0])
+        force = total_force(loads, model.freeze, start.n)
+        by_alpha = name == METHODS[NONLINEAR][0]
+        newton = NonlinearAlpha(model, force, rho) if by_alpha else EnergyMomentum(model, force)
+        first = initial_state(initial, start.n)
+        return newton, NonlinearLedger(newton), PlainNorm(), first, start
     smooth = InterpolatedMotion.of(model, *span)
     equations = SecondOrderModel(model) if smooth is None else TabulatedModel(smooth)
     start = equations.at(span[0]).system
     force = total_force(loads, lambda t: equations.at(t).system, start.n)
     integrator: Integrator
-    if name == "generalized-alpha":
-        integrator = GeneralizedAlpha(equations, force, rho)
-    else:
+    if kind == "hamilton":
         integrator = Gauss(CanonicalModel(equations, span), force, STAGES[name])
+    else:
+        integrator = GeneralizedAlpha(equations, force, rho)
     first = initial_state(initial, start.n)
-    rows = chosen_probes(probes, start.n, start)
     norm = DisplacementNorm(equations, span)
-    return integrator, EnergyLedger(equations, force), norm, first, rows, name
-
-
-def _nonlinear(
-    model: Any, span: Any, initial: Any, formalism: str, method: str | None, rho: float,
-    loads: tuple[Load, ...], probes: Any,
-) -> tuple[Any, ...]:  # fmt: skip
-    name = method or NONLINEAR[0]
-    if name not in NONLINEAR:
-        accepted = " or ".join(f'"{m}"' for m in NONLINEAR)
-        raise InputError(f"method: a nonlinear transient takes {accepted}, got {method!r}")
-    start = model.freeze(span[0])
-    force = total_force(loads, model.freeze, start.n)
-    integrator = (
-        NonlinearAlpha(model, force, rho) if name == NONLINEAR[0] else EnergyMomentum(model, force)
-    )
-    first = initial_state(initial, start.n)
-    rows = chosen_probes(probes, start.n, start)
-    return integrator, NonlinearLedger(integrator), PlainNorm(), first, rows, name
-
-
-def _first_order(
-    model: Any, span: Any, initial: Any, formalism: str, method: str | None, rho: float,
-    loads: tuple[Load, ...], probes: Any,
-) -> tuple[Any, ...]:  # fmt: skip
-    name = method or "gauss4"
-    if name not in STAGES:
-        raise InputError(f"method: a callable A(t) takes {', '.join(STAGES)}, got {method!r}")
-    if loads:
-        raise InputError(
-            "loads: a callable A(t) has no degrees of freedom to load; give a model with freeze(t)"
-        )
-    equations = FirstOrderModel(model, span[0])
-    x = vector(initial, equations.n, "initial")
-    rows = chosen_probes(probes, equations.n, None)
-    integrator = DenseGauss(equations, STAGES[name])
-    return (
-        integrator, FirstOrderLedger(equations), PlainNorm(), (x, np.zeros_like(x)), rows, name,
-    )  # fmt: skip
+    return integrator, EnergyLedger(equations, force), norm, first, start
 
 
 def _accuracy(ledger: Any, steps: FixedSteps | AdaptiveSteps) -> dict[str, Any]:

@@ -12,7 +12,7 @@ With stage velocities V_i, q_i = q + h Σ a_ij V_j, and stage forces R_j, the st
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,23 +22,21 @@ import scipy.sparse as sp
 from modal.transient.equations import FirstOrderModel
 from modal.transient.hamilton import CanonicalInstant, CanonicalModel
 from modal.transient.integrators.solver import Matrix, StepSolver
-from modal.transient.integrators.stages import Stages, State
+from modal.transient.integrators.stages import Force, Stages, State
 from modal.transient.integrators.tableau import Tableau
 from modal.transient.shared_pattern import BlockMatrix, OnPattern
 from modal.types import Array
-
-Load = Callable[[float], Array]
 
 
 class Gauss:
     """Gauss collocation of Hamilton's form; `State.carried` is the momentum p (n,), N·s."""
 
-    def __init__(self, canonical: CanonicalModel, load: Load, stages: int = 1) -> None:
+    def __init__(self, canonical: CanonicalModel, load: Force, stages: int = 1) -> None:
         self.tableau = Tableau(stages)
         self.order = self.tableau.order
         self.canonical, self.load = canonical, load
         self.solver, self._mass_solver = StepSolver(), StepSolver()
-        self._constant_matrix: dict[float, Matrix] = {}  # the last few step lengths
+        self._matrix = lru_cache(maxsize=3)(self._formed)
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
         """The state at t, with its momentum."""
@@ -48,7 +46,7 @@ class Gauss:
         """From t to t + h."""
         a, b, c = self.tableau.a, self.tableau.b, self.tableau.c
         times = [t + h * ci for ci in c]
-        at = [self.canonical.at(ti) for ti in times]
+        at = self._at_stages(h, t)
         q, p = state.q, state.carried
         loads = [self.load(ti) for ti in times]
         known = [F - here.on_displacement @ q for F, here in zip(loads, at, strict=True)]
@@ -56,7 +54,8 @@ class Gauss:
             p - at[i].G @ q + h * sum(a[i, j] * known[j] for j in range(len(c)))
             for i in range(len(c))
         ]
-        V = self.solver.solve(self._matrix(h, at), np.concatenate(rhs)).reshape(len(c), -1)
+        matrix = self._matrix(h, 0.0 if self.canonical.equations.constant else t)
+        V = self.solver.solve(matrix, np.concatenate(rhs)).reshape(len(c), -1)
         q_stage = q + h * (a @ V)
         force = [
             F - here.on_displacement @ qi + here.on_velocity @ vi
@@ -68,14 +67,11 @@ class Gauss:
         v_new = self._mass_solver.solve(end.M, p_new - end.G @ q_new)
         return State(q_new, v_new, p_new), Stages(c, b, q_stage, V)
 
-    def _matrix(self, h: float, at: list[CanonicalInstant]) -> Matrix:
-        constant = self.canonical.equations.constant
-        if constant and h in self._constant_matrix:
-            return self._constant_matrix[h]
-        matrix = step_matrix(self.tableau.a, h, at)
-        if constant:
-            self._constant_matrix = {**dict(list(self._constant_matrix.items())[-2:]), h: matrix}
-        return matrix
+    def _at_stages(self, h: float, t: float) -> list[CanonicalInstant]:
+        return [self.canonical.at(t + h * ci) for ci in self.tableau.c]
+
+    def _formed(self, h: float, t: float) -> Matrix:
+        return step_matrix(self.tableau.a, h, self._at_stages(h, t))
 
     def change_step(self, t: float, state: State, new: float) -> State:
         """Nothing depends on the step's length."""

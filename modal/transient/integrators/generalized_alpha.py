@@ -14,17 +14,15 @@ M, C and K.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
 from assembly.errors import InputError
 from modal.transient.equations import SecondOrderModel
 from modal.transient.integrators.solver import Matrix, StepSolver
-from modal.transient.integrators.stages import Stages, State
+from modal.transient.integrators.stages import Force, Stages, State
 from modal.types import Array
-
-Load = Callable[[float], Array]
 
 
 class AlphaParameters:
@@ -45,11 +43,11 @@ class GeneralizedAlpha(AlphaParameters):
 
     order = 2
 
-    def __init__(self, equations: SecondOrderModel, load: Load, rho_infinity: float = 1.0) -> None:
+    def __init__(self, equations: SecondOrderModel, load: Force, rho_infinity: float = 1.0) -> None:
         super().__init__(rho_infinity)
         self.equations, self.load = equations, load
         self.solver, self._mass_solver = StepSolver(), StepSolver()
-        self._constant_matrix: dict[float, Matrix] = {}  # the last few step lengths
+        self._matrix = lru_cache(maxsize=3)(self._formed)
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
         """The state at t, with the acceleration at the instant that the method expects."""
@@ -74,17 +72,9 @@ class GeneralizedAlpha(AlphaParameters):
         here = self.equations.at(t_star)
         q_known = q + (1.0 - af) * (h * v + h * h * (0.5 - beta) * a)
         v_known = v + (1.0 - af) * h * (1.0 - gamma) * a
-        S = self._constant_matrix.get(h) if self.equations.constant else None
-        if S is None:
-            S = (
-                (1.0 - am) * here.M
-                + ((1.0 - af) * gamma * h) * here.velocity
-                + ((1.0 - af) * beta * h * h) * here.stiffness
-            )
-            if self.equations.constant:
-                self._constant_matrix = {**dict(list(self._constant_matrix.items())[-2:]), h: S}
         rhs = self.load(t_star) - here.velocity @ v_known - here.stiffness @ q_known
         rhs -= am * (here.M @ a)
+        S = self._matrix(h, 0.0 if self.equations.constant else t_star)
         a_new = self.solver.solve(S, rhs)
         q_new = q + h * v + h * h * ((0.5 - beta) * a + beta * a_new)
         v_new = v + h * ((1.0 - gamma) * a + gamma * a_new)
@@ -92,6 +82,17 @@ class GeneralizedAlpha(AlphaParameters):
             np.array([0.5]), np.array([1.0]), (0.5 * (q + q_new))[None], (0.5 * (v + v_new))[None]
         )
         return State(q_new, v_new, a_new), middle
+
+    def _formed(self, h: float, t: float) -> Matrix:
+        """The matrix of the accelerations, of the instant t, for steps of length h."""
+        here, share = self.equations.at(t), 1.0 - self.alpha_f
+        on_velocity, on_displacement = share * self.gamma * h, share * self.beta * h * h
+        matrix: Matrix = (
+            (1.0 - self.alpha_m) * here.M
+            + on_velocity * here.velocity
+            + on_displacement * here.stiffness
+        )
+        return matrix
 
     def change_step(self, t: float, state: State, new: float) -> State:
         """The state as a step of length `new` expects it: a_n moves to t + (α_m − α_f) new."""

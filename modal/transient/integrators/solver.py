@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TypeAlias
 
 import numpy as np
@@ -24,31 +23,29 @@ class StepSolver:
 
     def __init__(self, most: int = 3) -> None:
         self._most = most
-        self._kept: OrderedDict[int, tuple[Matrix, Factor]] = OrderedDict()
-        self._count = 0
+        self._kept: list[tuple[Matrix, Factor]] = []  # the last used at the end
 
     def solve(self, S: Matrix, b: Array) -> Array:
         """S⁻¹ b, b (n,). Raises SingularSystemError."""
-        for key, (matrix, factor) in self._kept.items():
+        for i, (matrix, _) in enumerate(self._kept):
             if matrix is S or _same(matrix, S):
-                self._kept.move_to_end(key)
-                return np.asarray(factor.solve(b))
-        factor = factorized(S)
-        self._count += 1
-        self._kept[self._count] = (S, factor)
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)[1][1].destroy()
-        return np.asarray(factor.solve(b))
+                self._kept.append(self._kept.pop(i))
+                break
+        else:
+            self._kept.append((S, factorized(S)))
+            if len(self._kept) > self._most:
+                self._kept.pop(0)[1].destroy()
+        return np.asarray(self._kept[-1][1].solve(b))
 
     def destroy(self) -> None:
-        for _, factor in self._kept.values():
+        for _, factor in self._kept:
             factor.destroy()
         self._kept.clear()
 
 
 def factorized(S: Matrix) -> Factor:
     if isinstance(S, OnPattern):
-        return BlockMatrix.single(S).factorized()
+        return BlockMatrix(S.pattern, S.values[None, None]).factorized()
     if isinstance(S, BlockMatrix):
         return S.factorized()
     return Factorization(S, "general")

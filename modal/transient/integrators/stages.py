@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from modal.types import Array
+
+Force: TypeAlias = "Callable[[float], Array]"  # generalised forces (n,) over time, s
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from assembly import FrozenSystem
 from assembly.errors import SingularSystemError
 from assembly.linalg.combination import Pattern
 from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.transient.equations import TabulatedModel
 from modal.transient.shared_pattern import BlockMatrix, OnPattern, SharedPattern
-from modal.transient.tabulated import TabulatedModel
 from studies import slider_crank
 
 

@@ -13,7 +13,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.checkpoint import load
 from modal.transient.base_motion import base_motion
 from modal.transient.loads import Tabulated
-from modal.transient.run_checkpoint import RunCheckpoint
+from modal.transient.records import RunCheckpoint
 from modal.transient.transient import integrate
 from studies import slider_crank
 
