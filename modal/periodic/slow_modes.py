@@ -57,6 +57,7 @@ from modal.periodic.tolerances import (
 from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
 from modal.reduction.motion import ReducedMotion
+from modal.reduction.tolerances import GUARD
 from modal.types import Array, Complex, Index
 
 
@@ -283,8 +284,12 @@ def _slow_parts(
     samples = _Samples.of(motion, source, period)
     spectra, rate = Spectra.of(motion, [samples.H]), 2.0 * np.pi / period
     r, rough = len(motion.frequencies), None
+    # A few modes more cost less than parts of the period that resolve shapes with a narrow gap.
+    first = spectra.slow(min(k, r), rate)
+    gaps = np.array([spectra.gap(m) for m in range(first, first + GUARD + 1)])
+    best = first + int(np.argmax(gaps >= GAIN * gaps.max()))
     # The error by the elimination is measured, so modes that are less far apart may be tried too.
-    tried = dict.fromkeys([spectra.slow(min(k, r), rate), *range(min(k, r), r)])
+    tried = dict.fromkeys([best, *range(min(k, r), r)])
     for m in tried if not motion.is_whole else ():
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
         slow = samples.eliminated(m, harmonics) if harmonics >= fewest else None
