@@ -80,6 +80,7 @@ class _Search:
 
     def run(self, seed: int) -> Pairs:
         self._start(seed)
+        self.basis.verify()
         none = np.zeros(0, dtype=complex)
         finished = {False: none, True: none}
         before = none
@@ -90,6 +91,9 @@ class _Search:
             if sizes.size and sizes.shape == before.shape and sizes.max() > 0.9 * before.max():
                 self.noise = ZERO  # the residuals no longer shrink: they are round-off
             before = sizes
+            if not loads.size and not self.basis.verify():
+                finished = {False: none, True: none}
+                continue
             if not loads.size or self.basis.complete or round_ == ROUNDS - 1:
                 break
             loads = self._compressed(loads)
@@ -123,6 +127,7 @@ class _Search:
         """
         for shapes in self._special():
             self.basis.add(shapes, self.reference.apply(shapes))
+        self.basis.verify()  # so that they stay first, whatever is recomputed later
         special = self.basis.m
         n, rng = self.quadratic.n, np.random.default_rng(seed)
         width, new = min(n, self.k + beyond), 0

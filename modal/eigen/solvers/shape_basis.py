@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from modal.eigen.quadratic import Quadratic, from_parts, in_parts
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
-from modal.eigen.tolerances import HALF, WEAK, ZERO
+from modal.eigen.tolerances import HALF, ROUND_OFF, WEAK, ZERO
 from modal.types import Array, Complex, Mask
 
 
@@ -54,7 +54,7 @@ class ShapeBasis:
         self.quadratic, self.reference, self.m = quadratic, reference, 0
         self.operators = operators_of(quadratic, reference)
         self._with_image = dict.fromkeys(self.operators, 0)
-        self._in_projection = 0
+        self._in_projection = self._verified = 0
         names = ("shapes", "stiffness", *self.operators)
         self._stored = {name: np.empty((quadratic.n, 0), order="F") for name in names}
         self._projected = {name: np.zeros((0, 0)) for name in self.operators}
@@ -152,6 +152,30 @@ class ShapeBasis:
         self._grow(b - a)
         self._stored["shapes"][:, a:b], self._stored["stiffness"][:, a:b] = q, load
         self.m = b
+
+    def verify(self) -> bool:
+        """Whether the stored K_ref q of the shapes since the last call is accurate.
+
+        Where it is not, these shapes are recomputed.
+        """
+        a = self._verified
+        drifted = a < self.m and self._drifted(self.V[:, a:], self.KV[:, a:])
+        if drifted:
+            q = self.V[:, a:].copy()
+            self.m = a
+            self._with_image = {name: min(b, a) for name, b in self._with_image.items()}
+            self._in_projection = min(self._in_projection, a)
+            self.add(q, self.reference.apply(q))
+        self._verified = self.m
+        return not drifted
+
+    def _drifted(self, q: Array, load: Array) -> bool:
+        """Whether the stored K_ref q has become inaccurate, tested on one random combination."""
+        w = np.random.default_rng(self.m).standard_normal(q.shape[1])
+        combined, expected = q @ w, load @ w
+        error = np.linalg.norm(self.reference.apply(combined[:, None])[:, 0] - expected)
+        noise = ROUND_OFF * self.quadratic.norms[2] * np.linalg.norm(combined)
+        return bool(error > max(ZERO * np.linalg.norm(expected), noise))
 
     def shapes(self, Y: Complex) -> Complex:
         """V Y, (n, k)."""

@@ -16,7 +16,7 @@ from assembly.gallery import block
 from modal import solve
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
-from modal.eigen.solvers.shape_basis import operators_of
+from modal.eigen.solvers.shape_basis import ShapeBasis, operators_of
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from tests.support.damped_families import FAMILIES, damped_system
 
@@ -137,6 +137,29 @@ def test_left_vectors_of_the_block_method_solve_the_transposed_problem(
     reference_modes = solve(system, k=6, backend="scipy")
     np.testing.assert_allclose(modes.eigenvalues, reference_modes.eigenvalues, rtol=1e-11)
     np.testing.assert_allclose(modes.condition_number, reference_modes.condition_number, rtol=1e-5)
+
+
+def test_stiffness_images_that_are_inaccurate_are_recomputed() -> None:
+    """Shapes whose K q is given 1e-6 wrong: products with the matrices themselves decide."""
+    quadratic = Quadratic(block(4, 2, 2, "hex8").freeze(omega=(30.0, -80.0, 250.0)))
+    none = np.zeros((quadratic.n, 0))
+    reference = SymmetricStiffness(quadratic, none, none)
+    basis = ShapeBasis(quadratic, reference)
+    rng = np.random.default_rng(1)
+    for error in (0.0, 1e-6):
+        load = rng.standard_normal((quadratic.n, 3))
+        shapes, _ = reference.solve(load)
+        noise = np.linalg.norm(shapes, axis=0) * rng.standard_normal(shapes.shape)
+        basis.add(shapes + error * noise / np.sqrt(quadratic.n), load)
+        basis.image("mass")
+    assert not basis.verify()
+    M, _, _ = basis.projected()
+    images = reference.matrix @ basis.V
+    reference.destroy()
+    assert np.linalg.norm(basis.KV - images) < 1e-12 * np.linalg.norm(images)
+    np.testing.assert_allclose(basis.V.T @ images, np.eye(6), atol=1e-10)
+    exact = basis.V.T @ (quadratic.M @ basis.V)
+    np.testing.assert_allclose(M, exact, atol=1e-12 * np.linalg.norm(exact))
 
 
 def test_modes_of_a_heavily_damped_small_model_cost_one_eigensolution(
