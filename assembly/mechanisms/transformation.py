@@ -94,8 +94,7 @@ def _greedy(J: Array, weight: Array) -> Index:
         sizes = np.linalg.norm(J, axis=1)
         score = sizes.min(axis=0) * weight
         score[chosen] = -1.0
-        # The first of the best: round-off does not decide between those alike.
-        column = int(np.argmax(score >= (1.0 - EQUAL) * score.max()))
+        column = int(score.argmax())
         chosen.append(column)
         direction = J[:, :, column] / np.maximum(sizes[:, column, None], np.finfo(float).tiny)
         J = J - direction[:, :, None] * np.einsum("km,kmc->kc", direction, J)[:, None, :]
@@ -115,8 +114,7 @@ def _exchanged(J: Array, slaves: Index) -> Index:
             return slaves
         ratio = np.abs(np.linalg.solve(J[:, :, slaves], J[:, :, masters]))
         grown = (sizes[:, None, None] * ratio).min(axis=0)
-        best = int(np.argmax(grown >= (1.0 - EQUAL) * grown.max()))
-        i, j = np.unravel_index(best, grown.shape)
+        i, j = np.unravel_index(int(grown.argmax()), grown.shape)
         if grown[i, j] <= 1.01 * sizes.min():
             return slaves
         slaves[i] = masters[j]
