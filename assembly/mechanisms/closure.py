@@ -27,7 +27,7 @@ from assembly.mechanisms.rigid_state import (
     Jacobian,
     Pose,
     RigidState,
-    ahead,
+    between,
     moving_frames,
     resting_frames,
 )
@@ -133,7 +133,7 @@ class Closure:
     # Position.
 
     def _poses(self, times: Array) -> Pose:
-        """The poses (P, ...) at times (P,): Newton from the anchor before, else by way."""
+        """The poses (P, ...) at times (P,): Newton from between two anchors, else by way."""
         times = self._in_first_period(times)
         count, bodies = len(times), self.count
         found = Pose(np.empty((count, bodies, 3)), np.empty((count, bodies, 3, 3)))
@@ -165,11 +165,13 @@ class Closure:
         self._extend(float(times[np.argmax(sign * times)]), sign)
         at = np.array([sign * a.t for a in anchors])
         first = np.searchsorted(at, sign * times, side="right") - 1
-        before = [anchors[n] for n in first]
-        at_anchor = Pose(*(np.stack([getattr(a.pose, x) for a in before]) for x in "rR"))
-        twist, rate = (np.stack([getattr(a, x) for a in before]) for x in ("twist", "rate"))
-        steps = times - sign * at[first]
-        poses, closed = self._newton_all(times, ahead(at_anchor, twist, rate, steps), steps != 0.0)
+        if len(anchors) == 1:
+            return self._by_way(times, first, anchors)
+        inner = np.minimum(first, len(anchors) - 2)
+        near, usable = between(anchors, inner, times)
+        usable &= (inner == first) & (at[first] != sign * times)
+        poses, closed = self._newton_all(times, near, usable)
+        at_anchor = Pose(*(np.stack([getattr(anchors[n].pose, x) for n in first]) for x in "rR"))
         closed &= at_anchor.distance(poses, self.length) <= 2.0 * STRIDE
         open_ = np.flatnonzero(~closed)
         if len(open_):

@@ -5,20 +5,23 @@ Arrays have leading axes (...) of instants, none for one time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import Kinematics, skew
+from assembly.magnitudes import ROUND_OFF
 from assembly.mechanisms.joint_rows import Frames
-from assembly.types import Array, Mask
+from assembly.types import Array, Index, Mask
 
 SINGULAR = 1e-8  # smallest over largest singular value of the scaled Jacobian
+# Largest entry of RᵀR − I that one step of Newton's polar iteration removes.
+STRAIGHT = np.sqrt(ROUND_OFF)
 
 
 class Jacobian:
@@ -148,21 +151,16 @@ class RigidState:
         return Kinematics(twist[3:], rate[3:], rate[:3], twist[:3])
 
     def ahead(self, step: float) -> Pose:
-        """An estimate of the pose a small time (s) later."""
-        return ahead(self.pose, self.twist, self.rate, step)
+        """The pose a small time (s) later, to second order."""
+        half = 0.5 * step * step * self.rate
+        # The origin's acceleration minus ω × v is the rate of its velocity's components.
+        half[..., :3] -= 0.5 * step * step * np.cross(self.twist[..., 3:], self.twist[..., :3])
+        return self.pose.moved(step * self.twist + half)
 
     @cached_property
     def frames(self) -> Frames:
         """The jets of all frames, the ground last."""
         return moving_frames(self.pose, self.twist, self.rate)
-
-
-def ahead(pose: Pose, twist: Array, rate: Array, step: ArrayLike) -> Pose:
-    """Estimates of the poses small times (...), s, later."""
-    h = np.asarray(step)[..., None, None]
-    half = 0.5 * h * h * rate
-    half[..., :3] -= 0.5 * h * h * np.cross(twist[..., 3:], twist[..., :3])
-    return pose.moved(h * twist + half)
 
 
 def resting_frames(pose: Pose) -> Frames:
@@ -186,6 +184,52 @@ def moving_frames(pose: Pose, twist: Array, rate: Array) -> Frames:
     rotation[0, ..., count, :, :] = np.eye(3)
     rotation[..., :count, :, :] = _rotations(pose.R, twist[..., 3:], rate[..., 3:])
     return Frames(Taylor(origin), Taylor(rotation))
+
+
+def between(states: Sequence[RigidState], first: Index, t: Array) -> tuple[Pose, Mask]:
+    """The poses at times t (P,), each between the states number `first` (P,) and the next one, by
+    quintic Hermite interpolation of all frames.
+
+    The error is of sixth order in the time between. False where that is too long for interpolated
+    rotations to be nearly rotations.
+    """
+    near, place = np.unique(np.concatenate([first, first + 1]), return_inverse=True)
+    chosen = [states[n] for n in near]
+    start, end = place.reshape(2, -1)
+    at = np.array([state.t for state in chosen])
+    h = at[end] - at[start]
+    weights = _hermite((t - at[start]) / h, h)
+    r, R = (
+        # Entry by entry, so that the result does not depend on the other times.
+        sum(
+            weights[k + 3 * side].reshape(-1, *(1,) * (jets.ndim - 2)) * jets[number, k]
+            for side, number in enumerate((start, end))
+            for k in range(3)
+        )
+        for jets in (
+            np.stack([state.frames.origin.data[:, :-1] for state in chosen]),
+            np.stack([state.frames.rotation.data[:, :-1] for state in chosen]),
+        )
+    )
+    stretch = R.swapaxes(-1, -2) @ R - np.eye(3)
+    usable = np.abs(stretch).max(axis=(-3, -2, -1)) <= STRAIGHT
+    return Pose(r, R - 0.5 * R @ stretch), np.asarray(usable)
+
+
+def _hermite(s: Array, h: Array) -> Array:
+    """Weights (6, P) of x, ẋ, ẍ at both ends of intervals h (P,), a share s (P,) into them."""
+    cubic, quartic, quintic = s**3, s**4, s**5
+    end = 10.0 * cubic - 15.0 * quartic + 6.0 * quintic
+    return np.array(
+        [
+            1.0 - end,
+            h * (s - 6.0 * cubic + 8.0 * quartic - 3.0 * quintic),
+            h * h * 0.5 * (s * s - 3.0 * cubic + 3.0 * quartic - quintic),
+            end,
+            h * (-4.0 * cubic + 7.0 * quartic - 3.0 * quintic),
+            h * h * 0.5 * (cubic - 2.0 * quartic + quintic),
+        ]
+    )
 
 
 def _rotations(R: Array, omega: Array, epsilon: Array) -> Array:
