@@ -8,8 +8,6 @@ finds is added.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.linalg as la
 
@@ -18,7 +16,7 @@ from assembly.types import AnyArray
 from modal.eigen.solvers.engines import Engine, orthonormal
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.spectrum import Pairs, separated
-from modal.eigen.tolerances import COARSE, ZERO
+from modal.eigen.tolerances import COARSE, HALF, ZERO
 from modal.types import Array, Complex
 
 
@@ -72,7 +70,7 @@ def solve_krylov(
         pairs = pairs_of(operator, basis, method)
         room = rank - basis.shape[1]
         if room <= 0:
-            return pairs
+            break
         least = (operator.scale / np.abs(pairs.eigenvalues[:k] - operator.tau)).min()
         enough = len(pairs.eigenvalues) >= k  # an engine may leave the last two of all to the check
         locked = _Locked(operator, basis)
@@ -80,7 +78,7 @@ def solve_krylov(
         if enough:
             probe = engine(locked.apply, start, min(2, room), COARSE)
             if probe.basis.shape[1] and locked.largest(probe.basis) < least * (1.0 - 1e-3):
-                return replace(pairs, solves=operator.solves)
+                break
         more = max(4, 2 * (k - len(pairs.eigenvalues)))
         added = engine(locked.apply, start, min(more, room), tolerance)
         if not added.complete and not complete:
@@ -112,7 +110,11 @@ class _Locked:
 
 
 def pairs_of(operator: ShiftInvert, basis: Array, method: str) -> Pairs:
-    """The modes (Im λ ≥ 0) of a real invariant subspace of T, nearest τ first."""
+    """The modes (Im λ ≥ 0) of a real invariant subspace of T, nearest τ first.
+
+    A definite conservative operator is skew in the inner product of diag(K, M). Its projected
+    matrix is made exactly skew, so every eigenvalue is exactly imaginary.
+    """
     n, tau, scale = operator.quadratic.n, operator.tau, operator.scale
     if basis.shape[1] == 0:
         nothing = np.zeros((n, 0), dtype=complex)
@@ -123,6 +125,8 @@ def pairs_of(operator: ShiftInvert, basis: Array, method: str) -> Pairs:
         inverse = np.linalg.inv(basis.T @ W)
         lam, Y = _eigenpairs(tau.real * np.eye(len(inverse)) + scale * inverse.real)
         theta, W = scale / (lam - tau), basis
+    elif operator.definite:
+        theta, Y = skew_ritz(operator, W, operator.load(basis))
     else:
         theta, Y = _eigenpairs(basis.T @ W)
     keep = np.abs(theta) > ZERO * np.abs(theta).max(initial=0.0)
@@ -138,3 +142,40 @@ def _eigenpairs(A: Array) -> tuple[Complex, Complex]:
     values, left, right = la.eig(A, left=True)
     values, right, _ = separated(values, right, left, float(np.linalg.norm(A)))
     return values, right
+
+
+def skew_ritz(operator: ShiftInvert, W: Array, load: Array) -> tuple[Complex, Complex]:
+    """μ = γ/λ, imaginary, and coefficients on W = S Z of a definite conservative operator.
+
+    load: operator.load(Z).
+
+    With states (q, v): ⟨p, z⟩ = p_qᵀKq + γ²p_vᵀMv and ⟨p, Sz⟩ = γ²(p_vᵀMq − p_qᵀMv) − γp_qᵀCq,
+    which is skew. States of next to no energy, of high modes, are made of unit energy before their
+    products with the others are formed: else what is left of these is round-off.
+    """
+    change = np.eye(W.shape[1])
+    gram, form = _energies(operator, W, load)
+    for _ in range(3):
+        sizes = np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
+        theta, U = la.eigh(gram / np.outer(sizes, sizes))
+        if theta[0] > HALF:
+            break
+        keep = theta > np.finfo(float).eps * len(theta)
+        change = change @ (U[:, keep] / sizes[:, None] / np.sqrt(theta[keep]))
+        gram, form = _energies(operator, W @ change, load @ change)
+    tau, Y = la.eigh(form, gram)
+    return -1j * tau, np.asarray(change @ Y)
+
+
+def _energies(operator: ShiftInvert, W: Array, load: Array) -> tuple[Array, Complex]:
+    """The Gram matrix of the states W in energy, and i/2 times the skew part of ⟨W, SW⟩."""
+    quadratic, gamma, n = operator.quadratic, operator.scale, operator.quadratic.n
+    q, v = W[:n], W[n:]
+    # K q is −load by construction of S; the projector adds chain vectors, then the product is
+    # formed.
+    Kq = -load if operator.project is None else quadratic.K @ q
+    Mv = quadratic.M @ v
+    gram = q.T @ Kq + gamma**2 * (v.T @ Mv)
+    cross = q.T @ Mv
+    form = gamma**2 * (cross.T - cross) - gamma * (q.T @ (quadratic.C @ q))
+    return 0.5 * (gram + gram.T), 0.5j * (form - form.T)

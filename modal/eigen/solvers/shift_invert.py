@@ -70,6 +70,11 @@ class ShiftInvert:
         return NAMES[self.structure] + ("" if self.tau == 0.0 else " of Q(τ)")
 
     @property
+    def definite(self) -> bool:
+        """Conservative about zero with a positive definite K, but for its null space."""
+        return self.quadratic.conservative and self.structure == "spd"
+
+    @property
     def size(self) -> int:
         return int(2 * self.quadratic.n)
 
