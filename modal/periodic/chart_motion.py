@@ -18,6 +18,7 @@ import scipy.linalg as la
 
 from assembly.errors import AccuracyError
 from modal.periodic.galerkin import GalerkinModel, independent_shapes, residual_error
+from modal.periodic.slow_motion import highest_waves
 from modal.periodic.tolerances import FEWEST, INDEPENDENT, LEAST, MOST_FROZEN, SMOOTH, WORK
 from modal.reduction.interpolation import CHECKS, fourier_interpolant, irregular
 from modal.reduction.motion import ReducedMotion
@@ -96,8 +97,7 @@ class ChartMotion:
         """Whether the accelerations at the parts are those all over the period: their highest
         waves are small, and the polynomial through them holds between the parts."""
         H, (_, period) = accelerations_of(self.matrices(motion)), motion
-        waves = np.abs(np.fft.rfft(H, axis=0)).max(axis=(1, 2))
-        if waves[-self.parts // 8 :].max() > SMOOTH * waves.max():
+        if highest_waves(H) > SMOOTH:
             return False
         between = irregular(CHECKS)  # on no grid: aliases differ
         there = accelerations_of(self.matrices(motion, between))

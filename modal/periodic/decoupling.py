@@ -36,7 +36,6 @@ from modal.periodic.tolerances import (
     MOST_INSTANTS,
     RESOLUTION,
     RESOLVED,
-    TOLERANCE,
 )
 from modal.reduction.interpolation import fourier_interpolant
 from modal.types import Array, Complex, Index
@@ -69,7 +68,7 @@ def decoupled_modes(
     t0: float,
     period: float,
     accuracy: float = ACCURACY,
-    allowed: float = TOLERANCE,
+    allowed: float = ACCURACY,
 ) -> DecoupledModes | None:
     """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
 

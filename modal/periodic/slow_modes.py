@@ -92,7 +92,8 @@ class _Slow:
         # All coordinates of a source are propagated in steps at less cost than they decouple.
         if not self.motion.is_whole and speeds[-1] * self.period <= fastest:
             same = np.eye(2 * m)  # the coordinates are those of the energy
-            apart = decoupled_modes(Balanced(self.B, same, same), self.start, self.period)
+            balanced = Balanced(self.B, same, same)
+            apart = decoupled_modes(balanced, self.start, self.period, allowed=tolerance)
         if apart is not None:
             logs, error, rates, vectors = apart.logs, apart.error, apart.rates, apart.vectors
             chosen = _slowest(here, vectors, k)

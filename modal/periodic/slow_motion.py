@@ -53,10 +53,10 @@ def periodic_frames(shapes: Inexact, duals: Inexact) -> Complex | None:
 
 
 def highest_waves(values: Inexact) -> float:
-    """Share of the highest eighth of the Fourier coefficients of values (J, n, m), at equal parts
-    of a period, in the largest."""
+    """The largest of the highest quarter of the Fourier coefficients of values (J, n, m), at equal
+    parts of a period, over the largest of all."""
     size = np.abs(np.fft.fft(values, axis=0)).max(axis=(1, 2))
-    middle, part = len(size) // 2, len(size) // 16
+    middle, part = len(size) // 2, len(size) // 8
     return float(size[middle - part : middle + part + 1].max() / size.max())
 
 
