@@ -92,7 +92,7 @@ def variables(recorder: Recorder, tolerance: float) -> dict[str, NDArray[Any]]:
     if rows.table("whirl", slice(T)).shape[1]:
         number = of("whirl")
         out |= dict(whirl_number=number, whirl=direction(number, Sweep.sense(rows.spins(T))))
-    return out | event_variables(at, lam, meetings)
+    return out | event_variables(at, lam, out["kind"] == "prescribed", meetings)
 
 
 def unstable_not_followed(

@@ -20,7 +20,7 @@ from modal.data.datasets import described
 from modal.data.variables import EVENTS
 from modal.eigen.tolerances import HALF
 from modal.tracking.encounters import Encounter
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Mask
 
 BEYOND = "unstable_not_followed"
 CELL = ("event", "partner", "gap", "event_at")  # what a cell holds of an event
@@ -40,18 +40,18 @@ DIP = np.sqrt(2.0)
 
 
 def event_variables(
-    at: Array, eigenvalues: Complex, meetings: list[Encounter]
+    at: Array, eigenvalues: Complex, prescribed: Mask, meetings: list[Encounter]
 ) -> dict[str, NDArray[Any]]:
     """All events of T instants and R tracks: the most severe of each cell in `event` (one of NAMES,
     of the step before), `partner` (the other track, −1 for none), `gap` (rad/s, of veerings) and
     `event_at`; the further ones in `event_2` and so on.
 
-    at (T,); eigenvalues (T, R), Im ≥ 0, rad/s. meetings: what was settled between instants.
+    at (T,); eigenvalues (T, R), Im ≥ 0, rad/s; prescribed (T, R): by the frame. meetings: what was settled between instants.
     """
     found = [m for m in meetings if m.kind != "veering" or _parts(m, eigenvalues, meetings)]
     settled = {(m.index, *sorted((m.first, m.second))) for m in meetings}
     for i, j in np.argwhere(np.triu(np.ones((eigenvalues.shape[1],) * 2), 1)).tolist():
-        found += _exact_crossings(at, eigenvalues, settled, i, j)
+        found += _exact_crossings(at, eigenvalues, prescribed, settled, i, j)
     direction = 1.0 if len(at) < 2 or at[-1] > at[0] else -1.0
     found.sort(key=lambda m: (-NAMES.index(m.kind), direction * m.at, m.first, m.second))
     filled = np.zeros(eigenvalues.shape, dtype=int)  # events of each cell
@@ -92,11 +92,21 @@ def _parts(m: Encounter, eigenvalues: Complex, meetings: list[Encounter]) -> boo
 
 
 def _exact_crossings(
-    at: Array, eigenvalues: Complex, settled: set[tuple[int, ...]], i: int, j: int
+    at: Array,
+    eigenvalues: Complex,
+    prescribed: Mask,
+    settled: set[tuple[int, ...]],
+    i: int,
+    j: int,
 ) -> list[Encounter]:
-    """Crossings of two tracks that meet at an instant: their order changes over it."""
-    both = np.flatnonzero(np.isfinite(eigenvalues[:, [i, j]]).all(axis=1))
-    lam = eigenvalues[both][:, [i, j]]
+    """Crossings of two tracks that meet at an instant: their order changes over it.
+
+    Of two prescribed values, which are often one and the same, the order is round-off.
+    """
+    pair = [i, j]
+    compared = np.isfinite(eigenvalues[:, pair]).all(axis=1) & ~prescribed[:, pair].all(axis=1)
+    both = np.flatnonzero(compared)
+    lam = eigenvalues[both][:, pair]
     difference, size = lam[:, 0] - lam[:, 1], HALF * np.abs(lam).max(axis=1, initial=0.0)
     apart = (np.abs(difference.imag) > size) & (np.abs(lam.imag) > size[:, None]).all(axis=1)
     order = np.where(apart, np.sign(difference.imag), 0.0)

@@ -215,11 +215,14 @@ def track(
             **{f"rules_{key}": value for key, value in asdict(rules).items()},
         )
         values = variables(recorder, interval_change)
+        with np.errstate(invalid="ignore"):  # infinite × 0 of a zero eigenvalue
+            relative = values["condition_number"] * values["backward_error"]
+            error = relative * np.abs(values["eigenvalue"])
         values[BEYOND] = unstable_not_followed(
             sweep.freeze,
             at[: recorder.count],
             values["eigenvalue"],
-            values["condition_number"] * values["backward_error"] * abs(values["eigenvalue"]),
+            error,
             int(checks) if speed is None and recorder.count == len(at) else 0,
         )
         return tracks_dataset(name, at[: recorder.count], values, attributes)

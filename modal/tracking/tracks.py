@@ -191,15 +191,17 @@ class Recorder:
         present = np.flatnonzero(index >= 0)
         track = np.full(a.size, -1)
         track[index[present]] = present
+        free = a.kind != "prescribed"  # known from the motion alone, and often defective
         watched = np.zeros(a.size, dtype=bool)
         watched[index[present]] = self.state.visible[present]
+        watched &= free
         step = self._follower.follow(a, snapshot, watched)
         onward, reported = step.match.target, self._reported(step.b)
         # Of the guard: what happens to those that come in, or grow for a while, is reported too; a
         # growing mode that is new may be one of the two real ones that any mode became.
         born = np.setdiff1d(np.flatnonzero(step.b.growing), onward).size > 0
         entering = (onward >= 0) & reported[onward] | may_grow(a, step.b, step.match) | born
-        entering &= (track >= 0) & ~watched
+        entering &= (track >= 0) & ~watched & free
         if entering.any():
             step = self._follower.follow(a, snapshot, watched | entering)
         self._extend(a, step, spin, index, track)

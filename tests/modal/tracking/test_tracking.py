@@ -661,6 +661,15 @@ def test_rigid_modes_stand_beside_the_elastic_ones() -> None:
     assert np.sum(np.abs(found - omega[2]) < 1e-4 * omega[2]) == 2
 
 
+def test_prescribed_modes_ask_for_no_extra_instants() -> None:
+    """A free beam in space: λ = ± iω is defective at every speed, and nothing can happen to it."""
+    beam = assembly.beam(1.0, assembly.rectangle(0.03, 0.02), assembly.steel, elements=4)
+    tracks = modal.track(beam, omega=np.linspace(10.0, 40.0, 4), axis=(0, 0, 1), k=2)
+    assert np.sum(tracks["kind"].values[0] == "prescribed") == 2
+    assert tracks.attrs["extra_instants"] == 0
+    assert np.all(tracks["event"].values == "none")
+
+
 def test_growth_rates_of_a_spin_up_from_the_reduced_basis() -> None:
     """σ and the whirl of a spinning-up blade: the basis and the full solves say the same."""
 
