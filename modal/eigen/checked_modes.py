@@ -19,7 +19,7 @@ from modal.eigen.modes import Modes
 from modal.eigen.quadratic import Quadratic, times
 from modal.eigen.spectrum import Pairs, clusters, overdamped, sizes
 from modal.eigen.tolerances import COARSE, EPS, GROUP, HALF, LEFT, ROUND_OFF, SMALL, SURE, ZERO
-from modal.types import Array, Complex, Mask
+from modal.types import Array, Complex, Index, Mask
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _kind(problem: ModeProblem, lam: Complex, X: Complex) -> NDArray[np.str_]:
     return np.where(most_rigid(share[None], lam[None], left)[0], "rigid", "elastic")
 
 
-def most_rigid(share: Array, lam: Complex, count: int) -> Mask:
+def most_rigid(share: Array, lam: Complex, count: int | Index) -> Mask:
     """Modes (P, k) that are rigid motions, of P points: `count` eigenvalues of each at most.
 
     Parameters
@@ -213,7 +213,7 @@ def most_rigid(share: Array, lam: Complex, count: int) -> Mask:
         Share of a mode's kinetic energy in the rigid fields; rigid motions have more than half.
     lam : ndarray, shape (P, k)
         Eigenvalues, one of each conjugate pair, which counts as two; NaN where there is none.
-    count : int
+    count : int or ndarray, shape (P, 1)
         Number of eigenvalues of rigid motions.
     """
     share = np.where(np.isnan(lam), -1.0, share)

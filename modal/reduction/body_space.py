@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.prescribed import PrescribedMotion
 from modal.eigen.spectrum import sizes
-from modal.eigen.tolerances import BLOCK, ZERO
+from modal.eigen.tolerances import BLOCK, GROUP, ZERO
 from modal.reduction.affine import AffineFamily, Coefficients, Point
 from modal.reduction.basis import Projected, ReducedBasis
 from modal.reduction.instants import BODY, Instants
 from modal.reduction.reduced_eigen import SmallModes, solve_points
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.reduction.space import SAMPLE, Space, of_part, spread
-from modal.types import Array, Mask
+from modal.types import Array, Index, Mask
 
 REACH = 200  # largest number of reference modes computed to extend the starting basis
 KEPT = 0.15  # of √tolerance: the relative size of directions that a local space keeps
@@ -171,6 +171,34 @@ class BodySpace(Space):
                 motion = motion.counted(M, E, K, overlap.T)
             motions.append(motion)
         return motions
+
+    def prescribed_modes(self, at: Instants) -> tuple[SmallModes, Index]:
+        """The modes that the frame prescribes at the points of a free body, but for those at zero,
+        and how many eigenvalues its other motions as a whole have, (P,).
+
+        Their condition numbers count as infinite.
+        """
+        inner, fields = self.basis.images.inner, at.body.overlap.T
+        motions = self._motions(at)
+        left, parts = np.full(len(at), 2 * fields.shape[1]), []
+        for p, motion in enumerate(motions):
+            T, turned = motion.translations, motion.turned
+            C, K = (T.T @ np.tensordot(row[p], inner, 1) @ T for row in at.at.table[1:])
+            t = T.shape[1]
+            state = np.block([[np.zeros((t, t)), np.eye(t)], [-K, -C]])
+            lam, adjoint, right = la.eig(state, left=True)
+            # Where nothing accelerates they are defective: round-off splits them by its root.
+            lam.real[np.abs(lam.real) <= GROUP * motion.scale] = 0.0
+            kept = (lam.imag >= 0.0) & (np.abs(lam) > GROUP * motion.scale)
+            lam = np.concatenate([lam[kept], 1j * motion.turned_rates])
+            vectors = (np.hstack([T @ half[:, kept], turned]) for half in (right[:t], adjoint[t:]))
+            right, adjoint = (fields @ columns for columns in vectors)
+            left[p] -= motion.zero_eigenvalues + np.where(lam.imag > 0.0, 2, 1).sum()
+            condition, scale = np.full((1, len(lam)), np.inf), np.array([motion.scale])
+            pairs = lam[None], right[None], adjoint[None]
+            parts.append(SmallModes(*pairs, condition, scale, np.array([False])))
+        most = max(part.eigenvalues.shape[1] for part in parts)
+        return SmallModes.joined([part.filled(most) for part in parts]), left
 
     def local(self, at: Coefficients, guard: int = 1) -> Self:
         """A space of few vectors for points near those of `at`; not one that grows.

@@ -65,6 +65,12 @@ class SmallModes:
             lambda A: np.pad(A, [(0, 0)] * (A.ndim - 1) + [(0, missing)], constant_values=np.nan)
         )
 
+    def beside(self, others: SmallModes) -> SmallModes:
+        """With the modes of others of the same points behind."""
+        names = ("eigenvalues", "right", "left", "condition")
+        both = {n: np.concatenate([getattr(self, n), getattr(others, n)], axis=-1) for n in names}
+        return replace(others, **both)
+
     def _each(self, part: Callable[[NDArray[Any]], NDArray[Any]]) -> SmallModes:
         names = ("eigenvalues", "right", "left", "condition")
         return replace(self, **{name: part(getattr(self, name)) for name in names})

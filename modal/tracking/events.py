@@ -46,7 +46,8 @@ def event_variables(
     of the step before), `partner` (the other track, −1 for none), `gap` (rad/s, of veerings) and
     `event_at`; the further ones in `event_2` and so on.
 
-    at (T,); eigenvalues (T, R), Im ≥ 0, rad/s; prescribed (T, R): by the frame. meetings: what was settled between instants.
+    at (T,); eigenvalues (T, R), Im ≥ 0, rad/s; prescribed (T, R): by the frame. meetings: what was
+    settled between instants.
     """
     found = [m for m in meetings if m.kind != "veering" or _parts(m, eigenvalues, meetings)]
     settled = {(m.index, *sorted((m.first, m.second))) for m in meetings}

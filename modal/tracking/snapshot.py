@@ -39,12 +39,13 @@ class ModesLike(Protocol):
 
 
 def small_snapshots(
-    at: Array, matrices: Sequence[Array], modes: SmallModes, bound: Array
+    at: Array, matrices: Sequence[Array], modes: SmallModes, bound: Array, kind: NDArray[np.str_]
 ) -> list[Snapshot]:
-    """The snapshots of instants (P,) from their elastic modes in a basis.
+    """The snapshots of instants (P,) from their modes in a basis.
 
     matrices: M and C + D, (P, n, n), on the basis. bound (P, K): of the errors of eigenvalues,
     rad/s; the backward error is defined so that condition × backward error × |λ| is it.
+    kind (P, K).
     """
     size, condition = np.abs(modes.eigenvalues), modes.condition
     error = bound / (condition * np.where(size > 0.0, size, 1.0))
@@ -52,9 +53,9 @@ def small_snapshots(
     for n, (M, C) in enumerate(zip(*matrices, strict=True)):
         there = np.isfinite(modes.eigenvalues[n])
         vectors = modes.right[n][:, there], modes.left[n][:, there]
-        kind = np.full(int(there.sum()), "elastic")
         pairs = modes.eigenvalues[n, there], *vectors
-        out.append(Snapshot.of(at[n], M, C, pairs, error[n, there], condition[n, there], kind))
+        accuracy = error[n, there], condition[n, there]
+        out.append(Snapshot.of(at[n], M, C, pairs, *accuracy, kind[n, there]))
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from modal.provenance.fingerprint import drawn_prints
 from modal.reduction.full_order import spot_check
 from modal.reduction.instants import SmallMatrices
 from modal.reduction.interpolated_motion import ProjectedMotion
+from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.space import SAMPLE, CertifiedModes, Family, Space, spread
 from modal.reduction.tolerances import TRAINING
 from modal.tracking.snapshot import Snapshot, small_snapshots
@@ -103,6 +104,14 @@ class FullSource:
 
     def close(self) -> None:
         pass
+
+
+class ListedModes(NamedTuple):
+    """Modes of P points, the error bounds of their eigenvalues, rad/s, and what they are (P, K)."""
+
+    modes: SmallModes
+    bound: Array
+    kind: NDArray[np.str_]
 
 
 class SpaceSource:
@@ -273,11 +282,12 @@ class SpaceSource:
     ) -> list[Snapshot]:
         """From the modes of instants in a space: the shared one, or one inside it."""
         found = space.solve(points) if found is None else found
-        inside, modes, shared = space.coordinates, found.modes, found.instants
+        listed, inside, shared = self._modes(space, found), space.coordinates, found.instants
+        modes = listed.modes
         if inside is not None:
             modes, shared = modes.lifted(inside), self._space.on(points)
         matrices = shared.mass, shared.damping
-        made = small_snapshots(at, matrices, modes, found.bounds.error_bound)
+        made = small_snapshots(at, matrices, modes, listed.bound, listed.kind)
         alike = bool(np.isfinite(modes.eigenvalues).all())
         for index in [np.arange(len(at))] if alike else [np.array([n]) for n in range(len(at))]:
             some = [made[n] for n in index]
@@ -287,6 +297,11 @@ class SpaceSource:
         if self._whirl is None:
             return made
         return [replace(one, whirling=self._whirl.turned(one.right)) for one in made]
+
+    def _modes(self, space: Any, found: CertifiedModes) -> ListedModes:
+        """What is listed of some points."""
+        kind = np.full(found.modes.eigenvalues.shape, "elastic")
+        return ListedModes(found.modes, found.bounds.error_bound, kind)
 
     def _variations(
         self, made: list[Snapshot], at: SmallMatrices, space: Space

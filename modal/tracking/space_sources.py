@@ -15,6 +15,7 @@ from assembly.errors import (
     SingularSystemError,
 )
 from assembly.magnitudes import ENTRIES
+from modal.eigen.checked_modes import most_rigid
 from modal.eigen.tolerances import SMALL
 from modal.provenance.fingerprint import drawn_prints, family_prints
 from modal.provenance.link_prints import LinkProbe
@@ -22,10 +23,10 @@ from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.body_space import BodySpace
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
-from modal.reduction.space import SAMPLE, Space, spread
+from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.reduction.tolerances import TRAINING, WORTH_A_SPACE
 from modal.tracking.smooth_space import SmoothFamily, SmoothSpace
-from modal.tracking.sources import BasisError, FullSource, Kept, Source, SpaceSource
+from modal.tracking.sources import BasisError, FullSource, Kept, ListedModes, Source, SpaceSource
 from modal.tracking.store import TrackStore
 from modal.tracking.sweep import Request
 from modal.tracking.whirl import Whirl
@@ -35,7 +36,11 @@ BACKENDS = ("auto", "reduced", "slepc", "scipy", "dense")
 
 
 class ReducedSource(SpaceSource):
-    """Of a body: its operators are projected on one basis, and blocks are solved in local ones."""
+    """Of a body: its operators are projected on one basis, and blocks are solved in local ones.
+
+    A free body has its rigid motions beside the elastic modes, first those that the frame
+    prescribes.
+    """
 
     kind = "reduced basis"
 
@@ -43,7 +48,8 @@ class ReducedSource(SpaceSource):
         self, sample: Coefficients, stored: Mapping[str, NDArray[Any]] | None
     ) -> BodySpace:
         request = self._request
-        return BodySpace(self._family, sample, request.count, request.tolerance, stored=stored)
+        count = request.count + self._family.rigid.shape[1]
+        return BodySpace(self._family, sample, count, request.tolerance, stored=stored)
 
     def prints(self) -> NDArray[np.float64]:
         first = self._freeze(float(self._at[0]))
@@ -63,6 +69,21 @@ class ReducedSource(SpaceSource):
         if len(points) <= 4 * TRAINING:
             return [self._space]
         return [self._space.local(points.take(spread(len(points), TRAINING))), self._space]
+
+    def _modes(self, space: BodySpace, found: CertifiedModes) -> ListedModes:
+        overlap, modes = found.instants.body.overlap, found.modes
+        if not len(overlap):
+            return super()._modes(space, found)
+        prescribed, left = space.prescribed_modes(found.instants)
+        share = np.linalg.norm(overlap @ modes.right, axis=1)
+        share = (share / found.instants.mass_norm(modes.right)) ** 2
+        rigid = most_rigid(share, modes.eigenvalues, left[:, None])
+        none = np.zeros(prescribed.eigenvalues.shape)
+        return ListedModes(
+            prescribed.beside(modes),
+            np.hstack([none, found.bounds.error_bound]),
+            np.hstack([np.full(none.shape, "prescribed"), np.where(rigid, "rigid", "elastic")]),
+        )
 
     def _near(self, values: Array) -> Array:
         points = [{self._name: float(s)} for s in values]
@@ -155,14 +176,14 @@ def _on_space(request: Request, kind: str | None, kept: Kept | None) -> SpaceSou
     if machine is not None and moves and kind in (None, LinkSource.kind):
         return LinkSource(request, LinkFamily(machine, sweep.freeze_point), kept)
     large = asked or first.n > request.small
-    if kind in (None, ReducedSource.kind) and large and not first.rigid.shape[1]:
+    if kind in (None, ReducedSource.kind) and large:
         if shares_operators(sweep.freeze_point, [{sweep.name: start}]):
             family = AffineFamily(sweep.freeze_point, {sweep.name: start})
             return ReducedSource(request, family, kept)
     if asked and kind is None:
         raise InputError(
-            "backend: a reduced basis needs instants that share their operators and no free "
-            "mobility; choose another backend"
+            "backend: a reduced basis needs instants that share their operators; choose another "
+            "backend"
         )
     held = bool(2 * request.count <= first.n <= SMALL and not first.rigid.shape[1])
     if not (moves and held and hasattr(sweep.model, "freeze_many") and not asked):

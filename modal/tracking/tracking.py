@@ -96,8 +96,8 @@ def track(
         and return. Default: all modes of up to 16 degrees of freedom; else 2 + k // 4.
     backend : {"auto", "reduced", "slepc", "scipy", "dense"}, default "auto"
         "slepc", "scipy" and "dense" solve every value separately. "reduced" takes all values
-        from one certified reduced basis. "auto" does that where the values share their operators
-        and the model has no free mobility, else it uses "slepc".
+        from one certified reduced basis. "auto" does that where the values share their operators,
+        else it uses "slepc".
     tolerance : float, default 1e-8
         Relative error of the eigenvalues from a reduced basis.
     solver : callable ``solver(system, k)``, optional

@@ -40,6 +40,15 @@ def test_an_eigenvalue_is_wrong_beyond_its_stated_bound(bound: float, wrong: boo
     assert bool(judged("solve", answer, truth)) == wrong
 
 
+@pytest.mark.parametrize(("modes", "missing"), [([1.0, 2.0, 9.0], False), ([1.0, 9.0], True)])
+def test_an_eigenvalue_is_missing_below_the_k_lowest(modes: list[float], missing: bool) -> None:
+    """Of four modes the tracks hold the two lowest and one that was low elsewhere, or not."""
+    pairs = [[0.0, float(w)] for w in (1.0, 2.0, 3.0, 9.0)]
+    answer = dict(eigenvalues=[[0.0, w] for w in modes], k=2)
+    truth = dict(eigenvalues=pairs, all=True, free=False, largest=9.0, frequency=1.0)
+    assert ("missing" in judged("solve", answer, truth)) == missing
+
+
 def test_the_picture_has_every_draw_at_its_ratio(tmp_path: Path) -> None:
     ratios = {"solve": [0.9, 1.1, 7.0], "track": [0.1, 0.3, 5.0]}
     status = ["done", "done", "unfinished"]

@@ -1,0 +1,72 @@
+"""Tracks of bodies that nothing holds, from one reduced space."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.linalg as la
+from scipy.optimize import linear_sum_assignment
+
+import assembly
+import modal
+from modal.types import Array, Complex
+
+RING = assembly.rectangle(0.03, 0.02)
+
+
+def lapack(system: assembly.FrozenSystem) -> Complex:
+    """All eigenvalues of a frozen system with Im λ ≥ 0."""
+    n = system.n
+    M, C, K = (A.toarray() for A in (system.M, system.damping, system.stiffness))
+    lower = la.solve(M, np.hstack([-K, -C]))
+    lam = la.eigvals(np.vstack([np.eye(n, 2 * n, n), lower]))
+    return np.asarray(lam[lam.imag >= 0.0])
+
+
+@pytest.mark.parametrize(
+    ("axis", "epsilon", "damping"),
+    [((0, 0, 1), 0.0, 0.0), ((0, 1, 0), 0.0, 1e-5), ((0, 0, 1), 40.0, 1e-5), ((1, 0, 0), 0.0, 0.0)],
+)
+def test_modes_of_a_free_beam(axis: tuple[int, ...], epsilon: float, damping: float) -> None:
+    """Every value of every track is one of LAPACK's, whose round-off is that of the fastest."""
+    beam = assembly.beam(1.0, RING, assembly.steel, elements=6, start=(-0.5, 0.0, 0.0))
+    beam = beam.with_damping(b=damping)
+    omega = np.linspace(5.0, 200.0, 24)
+    tracks = modal.track(beam, omega=omega, axis=axis, epsilon=epsilon, k=5)
+    assert tracks.attrs["solver"].startswith("reduced basis")
+    for n in (0, 11, 23):
+        exact = lapack(beam.freeze(omega=omega[n], axis=axis, epsilon=epsilon))
+        lam, kind = tracks["eigenvalue"].values[n], tracks["kind"].values[n]
+        there = np.isfinite(lam)
+        lam, kind = lam[there], kind[there]
+        distance = np.abs(lam[:, None] - exact[None])
+        rows, columns = linear_sum_assignment(distance)
+        error: Array = distance[rows, columns] / np.maximum(np.abs(lam), omega[n])
+        assert error[kind == "elastic"].max() < 1e-8
+        assert error.max(initial=0.0, where=kind == "rigid") < 1e-4
+        assert error.max(initial=0.0, where=kind == "prescribed") < 1e-3
+        assert np.sum(kind == "elastic") >= 5
+        if epsilon == 0.0:
+            assert np.sum(kind == "prescribed") >= 2
+            assert lam[kind == "prescribed"] == pytest.approx(1j * omega[n], rel=1e-6)
+
+
+def test_a_rigid_motion_next_to_zero() -> None:
+    """Spin-up of a plane beam: an eigenvalue of 1e-6 of the first elastic one, against a root of
+    det Q(λ) with 40 digits."""
+    beam = assembly.beam(1.0, RING, assembly.steel, elements=2, start=(-0.5, 0.0, 0.0), planar=True)
+    omega = np.linspace(0.0, 50.0, 24)
+    tracks = modal.track(beam, omega=omega, axis=(0, 0, 1), epsilon=40.0, k=2, backend="reduced")
+    system = beam.freeze(omega=omega[8], axis=(0, 0, 1), epsilon=40.0)
+    with mpmath.workdps(40):
+        M, C, K = (
+            mpmath.matrix(A.toarray().tolist())
+            for A in (system.M, system.damping, system.stiffness)
+        )
+        scale = mpmath.det(M) * mpmath.mpf(1e6) ** system.n
+        root = mpmath.findroot(lambda z: mpmath.det(z**2 * M + z * C + K) / scale, 0.002j)
+    rigid = tracks["eigenvalue"].values[8][tracks["kind"].values[8] == "rigid"]
+    slow = rigid[np.argmin(np.abs(rigid))]
+    assert 0.0 < abs(complex(root)) < 1e-3 * omega[8]
+    assert abs(slow - complex(root)) < 1e-2 * abs(complex(root))
