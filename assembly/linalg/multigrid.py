@@ -65,10 +65,10 @@ class MultigridSolver:
 
         self._PETSc, self.size = PETSc, n
         self.comm = PETSc.COMM_SELF if comm is None else comm
-        rows, motions = (None, None) if data is None else data
+        rows, motions = (None, np.zeros((0, 0))) if data is None else data
         if comm is not None:  # the other ranks have no entries of as many rigid motions
-            count = comm.bcast(None if motions is None else motions.shape[1])
-            motions = np.zeros((0, count)) if motions is None else motions
+            count = comm.bcast(motions.shape[1])
+            motions = np.zeros((0, count)) if data is None else motions
         self.matrix = self._distributed(rows, block)
         self.matrix.setOption(PETSc.Mat.Option.SPD, True)
         self.b, self.x = self.matrix.createVecLeft(), self.matrix.createVecRight()
