@@ -196,8 +196,8 @@ class MumpsFactor:
         solution = np.empty((self.local, b.shape[1]), order="F")
         width = max(TOGETHER, 4 * ENTRIES // self.size)
         for start in range(0, b.shape[1], width):
-            columns = slice(start, start + width)
-            solution[:, columns] = self._solve_columns(b[:, columns])
+            part = slice(start, start + width)
+            solution[:, part] = self._solve_columns(b[:, part])
         return solution
 
     def _solve_columns(self, b: Array) -> Array:
