@@ -304,7 +304,14 @@ class Combination:
                 shared[id(inner.pattern)] = (pattern, values + c * inner.values)
             else:
                 terms.append((c, inner))
-        terms += [(1.0, Kronecker(m, a)) for m, a in _grouped(list(kron.values()))]
+        scalar: dict[int, sp.csr_matrix] = {}  # multiples of m ⊗ I: mass, geometric stiffness
+        for m, a in kron.values():
+            product = Kronecker(m, a)
+            if product.scalar is None:
+                terms.append((1.0, product))
+            else:
+                scalar[len(a)] = scalar.get(len(a), 0) + product.scalar * m
+        terms += [(1.0, Kronecker(m, np.eye(d))) for d, m in scalar.items()]
         return terms + [(1.0, Patterned(*both)) for both in shared.values()]
 
     def __matmul__(self, other: NDArray[Any]) -> NDArray[Any]:
@@ -350,18 +357,3 @@ def within_range(matrix: sp.csr_matrix, name: str) -> sp.csr_matrix:
             f"{LARGEST:.0e}); are all data in SI units?"
         )
     return matrix
-
-
-def _grouped(
-    pairs: list[tuple[sp.csr_matrix, Array]],
-) -> list[tuple[sp.csr_matrix, Array]]:
-    """The same sum Σ m ⊗ a with all multiples of m ⊗ I (mass, geometric stiffness) in one term."""
-    scalar: dict[int, sp.csr_matrix] = {}
-    others = []
-    for m, a in pairs:
-        d = len(a)
-        if a.shape == (d, d) and np.array_equal(a, a[0, 0] * np.eye(d)):
-            scalar[d] = scalar[d] + a[0, 0] * m if d in scalar else a[0, 0] * m
-        else:
-            others.append((m, a))
-    return others + [(m, np.eye(d)) for d, m in scalar.items()]

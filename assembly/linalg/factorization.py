@@ -12,7 +12,6 @@ call `destroy()` or use it as a context manager.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 
 import numpy as np
 import scipy.sparse as sp
@@ -132,12 +131,7 @@ class Factorization:
     def __enter__(self) -> Factorization:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *fault: object) -> None:
         self.destroy()
 
 

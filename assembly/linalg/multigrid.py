@@ -18,7 +18,6 @@ from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.linalg.mumps import petsc_arrays, return_memory
 from assembly.linalg.symmetric import LARGE
 from assembly.magnitudes import MOST_STEPS
-from assembly.parallel.ranks import pieces
 from assembly.types import Array
 
 TOLERANCE = 1e-11  # of ‖b − Ax‖ / ‖b‖
@@ -64,15 +63,13 @@ class MultigridSolver:
     ) -> None:
         from petsc4py import PETSc
 
-        self._PETSc, self.size, self.block = PETSc, n, block
-        self.shared = comm is not None
+        self._PETSc, self.size = PETSc, n
         self.comm = PETSc.COMM_SELF if comm is None else comm
-        self.ranges = self._ranges()
-        rows, motions = self._distributed(data)
-        local = rows.shape[0]
-        size = ((local, n), (local, n))
-        self.matrix = PETSc.Mat().createAIJ(size, bsize=block, csr=petsc_arrays(rows), comm=comm)
-        del rows, data
+        rows, motions = (None, np.zeros((0, 0))) if data is None else data
+        if comm is not None:  # the other ranks have no entries of as many rigid motions
+            count = comm.bcast(motions.shape[1])
+            motions = np.zeros((0, count)) if data is None else motions
+        self.matrix = self._distributed(rows, block)
         self.matrix.setOption(PETSc.Mat.Option.SPD, True)
         self.b, self.x = self.matrix.createVecLeft(), self.matrix.createVecRight()
         self.scatter, self.whole = PETSc.Scatter.toZero(self.b)
@@ -82,45 +79,31 @@ class MultigridSolver:
         if n >= LARGE:
             return_memory()
 
-    def _ranges(self) -> list[int]:
-        """First row of every rank, and n: whole nodes, evenly."""
-        ranks = self.comm.size if self.shared else 1
-        nodes = self.size // self.block
-        return [nodes * r // ranks * self.block for r in range(ranks)] + [self.size]
-
-    def _distributed(self, data: tuple[sp.csr_matrix, Array] | None) -> tuple[Any, Array]:
-        """This rank's rows of A and of the rigid motions, from the first rank."""
-        if not self.shared:
-            assert data is not None
-            return data
-        rank, comm = self.comm.rank, self.comm
-        if data is not None:
-            A, motions = data
-            for to in range(1, comm.size):
-                rows = slice(self.ranges[to], self.ranges[to + 1])
-                part = A[rows]
-                arrays = (part.indptr, part.indices, part.data, motions[rows])
-                comm.send([(a.shape, a.dtype) for a in arrays], dest=to)
-                for array in arrays:
-                    for piece in pieces(np.ascontiguousarray(array)):
-                        comm.Send(piece, dest=to)
-            return A[: self.ranges[1]], motions[: self.ranges[1]]
-        made = []
-        for shape, dtype in comm.recv(source=0):
-            array = np.empty(shape, dtype)
-            for piece in pieces(array):
-                comm.Recv(piece, source=0)
-            made.append(array)
-        indptr, indices, values, motions = made
-        count = self.ranges[rank + 1] - self.ranges[rank]
-        return sp.csr_matrix((values, indices, indptr), shape=(count, self.size)), motions
+    def _distributed(self, rows: sp.csr_matrix | None, block: int) -> Any:
+        """The matrix over the ranks, whole nodes evenly, from all its rows on the first."""
+        PETSc = self._PETSc
+        local = self.size if rows is not None else 0
+        size = ((local, self.size), (local, self.size))
+        arrays = petsc_arrays(rows)
+        matrix = PETSc.Mat().createAIJ(size, bsize=block, csr=arrays, comm=self.comm)
+        if self.comm.size == 1:
+            return matrix
+        nodes, rank, ranks = self.size // block, self.comm.rank, self.comm.size
+        own_nodes = np.arange(
+            nodes * rank // ranks, nodes * (rank + 1) // ranks, dtype=PETSc.IntType
+        )
+        own = PETSc.IS().createBlock(block, own_nodes, comm=self.comm)
+        parts = matrix.createSubMatrix(own, own)
+        own.destroy()
+        matrix.destroy()
+        return parts
 
     def _set_motions(self, motions: Array) -> None:
         """The rigid motions, orthonormal, as the near null space of A."""
         vectors: list[Any] = []
         for column in motions.T:
             vector = self.x.duplicate()
-            vector.setArray(np.ascontiguousarray(column))
+            self._distribute(column, vector)
             for _ in range(2):
                 for other in vectors:
                     vector.axpy(-vector.dot(other), other)

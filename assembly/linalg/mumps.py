@@ -192,16 +192,12 @@ class MumpsFactor:
         if transpose or b.shape[1] == 1:
             columns = [self.solve(np.ascontiguousarray(c), transpose) for c in b.T]
             return np.stack(columns, axis=1)
-        return self._solve_block(b)
-
-    def _solve_block(self, b: Array) -> Array:
         # MUMPS solves a block of right-hand sides several times faster than one by one.
-        count = b.shape[1]
-        solution = np.empty((self.local, count), order="F")
+        solution = np.empty((self.local, b.shape[1]), order="F")
         width = max(TOGETHER, 4 * ENTRIES // self.size)
-        for start in range(0, count, width):
-            columns = slice(start, min(start + width, count))
-            solution[:, columns] = self._solve_columns(b[:, columns])
+        for start in range(0, b.shape[1], width):
+            part = slice(start, start + width)
+            solution[:, part] = self._solve_columns(b[:, part])
         return solution
 
     def _solve_columns(self, b: Array) -> Array:

@@ -8,7 +8,7 @@ the program runs on the driver alone and does not know of the others.
 from __future__ import annotations
 
 import weakref
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -27,14 +27,7 @@ from assembly.types import Array
 STOP = "stop"
 
 
-class Part(Protocol):
-    """What a rank holds of a factor."""
-
-    def solve(self, b: Array, transpose: bool) -> Array: ...
-    def negative_pivots(self) -> int: ...
-    def destroy(self) -> None: ...
-
-
+Part = MumpsFactor | MultigridSolver  # what a rank holds of a factor
 KINDS: dict[str, Any] = {"mumps": MumpsFactor, "multigrid": MultigridSolver}
 
 

@@ -199,7 +199,7 @@ class _Work:
             floquet_rate=rate, floquet_error=error, gain=run.gain,
         )  # fmt: skip
         other = dict(
-            size=size, basis_gap=run.basis_gap, resonance=_announced(lam, at, self.period),
+            size=size, basis_gap=run.basis_gap, resonance=_resonances(lam, at, self.period),
             abscissa=[run.abscissa] * self.count,
             prestressed=[_is_prestressed(self.model, self.t0)] * self.count,
         )  # fmt: skip
@@ -298,20 +298,12 @@ def _means(at: Array, values: Array) -> Array:
     return out
 
 
-def _announced(lam: Complex, at: Array, T: float | None, width: float = 0.15) -> list[str]:
+def _resonances(lam: Complex, at: Array, T: float | None, width: float = 0.15) -> list[str]:
     """For each mode the nearest combination it takes part in, or "". width: of 2π/T."""
-    count = lam.shape[1]
     if T is None:
-        return [""] * count
+        return [""] * lam.shape[1]
     inside = at <= at[0] + T * (1.0 + 1e-9)
-    means = _means(at[inside], np.abs(lam[inside].imag))
-    known = np.flatnonzero(np.isfinite(means) & (means > 0.0))
-    resonances = announced(means[known], T, width)
-    out = [""] * count
-    for r in reversed(resonances):
-        for i in (r.first, r.second):
-            out[known[i]] = str(r)
-    return out
+    return announced(_means(at[inside], np.abs(lam[inside].imag)), T, width)
 
 
 def _is_prestressed(model: Any, t: float) -> bool:

@@ -4,6 +4,7 @@ and the result of a cross-check, printable."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Literal
 
 import numpy as np
@@ -234,41 +235,25 @@ class CrossCheckInterrupted(KeyboardInterrupt):
         self.partial = partial
 
 
-@dataclass(frozen=True)
-class Resonance:
-    """Modes first ≤ second, sign ±1, the harmonic k of 2π/T, and the mismatch |ω̄_i ± ω̄_j − k
-    2π/T|, rad/s."""
-
-    first: int
-    second: int
-    sign: int
-    harmonic: int
-    mismatch: float
-
-    def __str__(self) -> str:
-        sign = "+" if self.sign > 0 else "−"
-        return (
-            f"ω{self.first} {sign} ω{self.second} ≈ {self.harmonic} · 2π/T "
-            f"(off by {self.mismatch:.3g} rad/s)"
-        )
-
-
 def announced(
     mean_frequencies: ArrayLike, period: float, width: float, harmonics: int = 4
-) -> list[Resonance]:
-    """The combinations closer than `width` · 2π/T to one of the first harmonics, closest first.
+) -> list[str]:
+    """For each mode the combination |ω̄_i ± ω̄_j| that is nearest to one of the first harmonics of
+    2π/T, in words; "" where none is closer than `width` · 2π/T.
 
-    mean_frequencies (m,): ω̄_i, rad/s, means over the period. Of an undamped Hamiltonian model
-    the sums can be unstable; the differences only where a mode has negative energy.
+    mean_frequencies (m,): ω̄_i, rad/s, means over the period; NaN where not known. Of an undamped
+    Hamiltonian model the sums can be unstable; the differences only where a mode has negative
+    energy.
     """
     omega, base = np.asarray(mean_frequencies, dtype=float), 2.0 * np.pi / period
-    found = []
-    for i in range(len(omega)):
-        for j in range(i, len(omega)):
-            for sign in (1, -1) if i != j else (1,):
-                total = abs(omega[i] + sign * omega[j])
-                k = round(total / base)
-                mismatch = abs(total - k * base)
-                if 1 <= k <= harmonics and mismatch <= width * base:
-                    found.append(Resonance(i, j, sign, k, float(mismatch)))
-    return sorted(found, key=lambda r: r.mismatch)
+    words, nearest = [""] * len(omega), np.full(len(omega), width * base)
+    for i, j in combinations_with_replacement(np.flatnonzero(omega > 0.0), 2):
+        for sign, symbol in ((1, "+"), (-1, "−")):
+            total = abs(omega[i] + sign * omega[j])
+            k = round(total / base)
+            mismatch = abs(total - k * base)
+            for mode in (i, j):
+                if 1 <= k <= harmonics and mismatch < nearest[mode]:
+                    nearest[mode] = mismatch
+                    words[mode] = f"ω{i} {symbol} ω{j} ≈ {k} · 2π/T (off by {mismatch:.3g} rad/s)"
+    return words

@@ -18,7 +18,7 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from modal.eigen.quadratic import Quadratic, times
+from modal.eigen.quadratic import Quadratic, companion, times
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.spectrum import Pairs, clusters, rotated, separated, unevenness
 from modal.eigen.tolerances import ATTEMPTS, EPS, GROUP, HALF, SMALL, WEAK, ZERO
@@ -167,9 +167,7 @@ def _smallest(
     p = len(A0)
     A1, A2 = size * A1, size**2 * A2
     weight = max(np.linalg.norm(A1), np.linalg.norm(A2)) or 1.0
-    zero, one = np.zeros((p, p)), np.eye(p)
-    A = np.block([[zero, one], [-A0 / weight, -A1 / weight]])
-    B = np.block([[one, zero], [zero, A2 / weight]])
+    A, B = companion(A2 / weight, A1 / weight, A0 / weight)
     nu, left, right = la.eig(A, B, left=True, right=True)
     finite = np.flatnonzero(np.isfinite(nu))
     pick = finite[np.argsort(np.abs(nu[finite]), kind="stable")[:p]]

@@ -25,6 +25,7 @@ only, and then by Jensen's formula |h| is too small inside: it is looked at ther
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -311,14 +312,11 @@ def _counted(
     if loose:
         beyond = np.sort(np.append(beyond, max(abs(target), beyond[0])))
     inner, step = _gap(beyond, COARSE * abs(target))
-    for move in moves:
-        circle = Circle(target, inner + move * step)
-        try:
+    *before, last = (Circle(target, inner + move * step) for move in moves)
+    for circle in before:
+        with suppress(AccuracyError, SingularSystemError):
             return circle, missing_from(circle, found)
-        except (AccuracyError, SingularSystemError):
-            if move == moves[-1]:
-                raise
-    raise AssertionError("unreachable")
+    return last, missing_from(last, found)
 
 
 def _gap(distance: Array, least: float, most: float = 1e-2) -> tuple[float, float]:

@@ -14,7 +14,6 @@ round-off is no damping and no circulatory force; only others are split into the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -29,16 +28,6 @@ from modal.eigen.tolerances import HALF, ZERO
 from modal.types import Array, Complex, Mask
 
 
-@dataclass(frozen=True)
-class Structure:
-    """Which of M, C, K are symmetric; conservative: M and K are, and C is skew."""
-
-    mass: bool
-    damping: bool
-    stiffness: bool
-    conservative: bool
-
-
 class Quadratic:
     """M, C, K (n, n) of one instant with what is known of their structure.
 
@@ -46,17 +35,16 @@ class Quadratic:
     round-off of the stiffest DOFs and yet make soft ones unstable.
     """
 
-    def __init__(self, system: FrozenSystem) -> None:
-        self._set(system.M, system.damping, system.stiffness, structure_of(system))
-        self._system: FrozenSystem | None = system
-
-    def _set(
-        self, M: sp.csr_matrix, C: sp.csr_matrix, K: sp.csr_matrix, structure: Structure
+    def __init__(
+        self,
+        system: FrozenSystem,
+        matrices: tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix] | None = None,
     ) -> None:
-        self.M, self.C, self.K, self.n = M, C, K, M.shape[0]
-        self.structure = structure
+        """matrices: M, C and K of the same structure, in place of those of the system."""
+        self.system, self._derived = system, matrices is not None
+        self.M, self.C, self.K = matrices or (system.M, system.damping, system.stiffness)
+        self.n = self.M.shape[0]
         self._images: tuple[Complex, ...] = ()
-        self._system = None
 
     @cached_property
     def damping_parts(self) -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -71,33 +59,18 @@ class Quadratic:
     @cached_property
     def elastic_stiffness(self) -> sp.csr_matrix:
         """Symmetric part of the stiffness without what motion and loads add to it."""
-        system = self._system
-        return self.stiffness_parts[0] if system is None else self._parts(("K",), system.K)[0]
+        return self._parts(("K",), self.system.K)[0]
 
     def _parts(
         self, names: tuple[str, ...], matrix: sp.csr_matrix
     ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        system = self._system
-        terms = ((1.0, matrix),) if system is None else system.combined(names).terms
-        return parts_of(self.n, terms, matrix)
+        assert not self._derived
+        return parts_of(self.n, self.system.combined(names).terms, matrix)
 
-    @classmethod
-    def of(
-        cls,
-        M: sp.csr_matrix,
-        C: sp.csr_matrix,
-        K: sp.csr_matrix,
-        structure: Structure | None = None,
-    ) -> Quadratic:
-        """A quadratic of plain matrices; the structure is read off them unless it is known."""
-        made = cls.__new__(cls)
-        made._set(M, C, K, structure or structure_of(FrozenSystem(M=M, C=C, K=K)))
-        return made
-
-    @property
+    @cached_property
     def conservative(self) -> bool:
         """M and K symmetric, C skew, so the spectrum is symmetric to the imaginary axis (P3)."""
-        return self.structure.conservative
+        return self.symmetric_mass and self.system.is_conservative
 
     @cached_property
     def reversible(self) -> bool:
@@ -116,22 +89,26 @@ class Quadratic:
         return abs(elastic) / max(damping, float(np.finfo(float).tiny))
 
     @property
+    def symmetric_mass(self) -> bool:
+        return self.system.symmetric_mass
+
+    @property
     def symmetric_stiffness(self) -> bool:
-        return self.structure.stiffness
+        return self.system.symmetric_stiffness
 
     @property
     def symmetric(self) -> bool:
         """M, C and K all symmetric: the left vectors are the conjugate right ones."""
-        return self.structure.mass and self.structure.damping and self.structure.stiffness
+        return self.symmetric_mass and self.system.symmetric_damping and self.symmetric_stiffness
 
     @cached_property
     def transposed(self) -> Quadratic:
         """Mᵀ, Cᵀ, Kᵀ: its right vectors are the conjugates of the left vectors here."""
-        known, matrices = self.structure, (self.M, self.C, self.K)
-        symmetric = (known.mass, known.damping, known.stiffness)
         # The transpose of a CSR matrix is a CSC matrix of the same arrays: nothing is copied.
-        M, C, K = (A if same else A.T for A, same in zip(matrices, symmetric, strict=True))
-        made = Quadratic.of(M, C, K, known)
+        M = self.M if self.symmetric_mass else self.M.T
+        C = self.C if self.system.symmetric_damping else self.C.T
+        K = self.K if self.symmetric_stiffness else self.K.T
+        made = Quadratic(self.system, (M, C, K))
         made.norms = self.norms
         return made
 
@@ -158,7 +135,7 @@ class Quadratic:
     def scaled(self) -> Quadratic:
         """The quadratic in the degrees of freedom q/d, d = `scaling`; its eigenvalues are equal."""
         M, C, K = (diagonally_scaled(A, self.scaling) for A in (self.M, self.C, self.K))
-        return Quadratic.of(M, C, K, self.structure)
+        return Quadratic(self.system, (M, C, K))
 
     @cached_property
     def norms(self) -> tuple[float, float, float]:
@@ -230,14 +207,6 @@ class Quadratic:
         return np.asarray((left.conj() * derivative).sum(axis=0))
 
 
-def structure_of(system: FrozenSystem) -> Structure:
-    """The structure of an instant, from its parts."""
-    mass = system.symmetric_mass
-    return Structure(
-        mass, system.symmetric_damping, system.symmetric_stiffness, mass and system.is_conservative
-    )
-
-
 def diagonally_scaled(A: sp.csr_matrix, d: Array) -> sp.csr_matrix:
     """diag(d) A diag(d); a symmetric or skew A stays so to the last digit."""
     scaled = A.copy()
@@ -275,15 +244,12 @@ def from_parts(wide: NDArray[np.inexact[Any]]) -> Complex:
     return np.asarray(wide[:, :k] + 1j * wide[:, k:])
 
 
-def companion(M: Array, C: Array, K: Array) -> tuple[Array, Array]:
-    """Dense A and B (2n, 2n) of the first-order form, for the reference."""
-    n = len(M)
-    A, B = np.zeros((2 * n, 2 * n)), np.eye(2 * n)
-    A[:n, n:] = np.eye(n)
-    A[n:, :n] = -K
-    A[n:, n:] = -C
-    B[n:, n:] = M
-    return A, B
+def companion(
+    M: NDArray[Any], C: NDArray[Any], K: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Dense A and B (2n, 2n) of the first-order form."""
+    zero, one = np.zeros_like(M), np.eye(len(M))
+    return np.block([[zero, one], [-K, -C]]), np.block([[one, zero], [zero, M]])
 
 
 def bound(A: sp.csr_matrix, mirrored: bool = False) -> float:

@@ -45,6 +45,10 @@ class BlockSolver:
         none = np.zeros((quadratic.n, 0))
         null = none if chain is None else chain.null
         self.reference = SymmetricStiffness(quadratic, null, none if rigid is None else rigid)
+        self.exact = quadratic.conservative and self.reference.definite
+        diagonal = np.abs(self.reference.matrix.diagonal())
+        floor = EPS * diagonal.max(initial=np.finfo(float).tiny)
+        self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
 
     def destroy(self) -> None:
         self.reference.destroy()
@@ -55,30 +59,10 @@ class BlockSolver:
         accuracy: backward error of a finished right vector.
         Raises ConvergenceError, its `partial` the Pairs that converged.
         """
-        k = min(k, self.quadratic.n)
-        return _Search(self.quadratic, self.reference, self.chain, k, accuracy).run(seed)
-
-
-class _Search:
-    def __init__(
-        self,
-        quadratic: Quadratic,
-        reference: SymmetricStiffness,
-        chain: NullChain | None,
-        k: int,
-        accuracy: float,
-    ) -> None:
-        self.quadratic, self.reference, self.chain, self.k = quadratic, reference, chain, k
-        self.accuracy, self.noise = accuracy, 8.0 * EPS
+        self.k, self.accuracy, self.noise = min(k, self.quadratic.n), accuracy, 8.0 * EPS
         # One beyond those requested: without it the last one converges more slowly.
-        self.count = min(quadratic.n, k + 1)
-        self.basis = ShapeBasis(quadratic, reference)
-        self.exact = quadratic.conservative and reference.definite
-        diagonal = np.abs(reference.matrix.diagonal())
-        floor = np.finfo(float).eps * diagonal.max(initial=np.finfo(float).tiny)
-        self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
-
-    def run(self, seed: int) -> Pairs:
+        self.count = min(self.quadratic.n, k + 1)
+        self.basis = ShapeBasis(self.quadratic, self.reference)
         self._start(seed)
         self.basis.verify()
         none = np.zeros(0, dtype=complex)

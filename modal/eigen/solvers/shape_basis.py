@@ -51,23 +51,16 @@ class ShapeBasis:
     """
 
     def __init__(self, quadratic: Quadratic, reference: SymmetricStiffness) -> None:
-        self.quadratic, self.reference, self.m = quadratic, reference, 0
+        self.quadratic, self.reference, self._verified = quadratic, reference, 0
         self.operators = operators_of(quadratic, reference)
-        self._with_image = dict.fromkeys(self.operators, 0)
-        self._in_projection = self._verified = 0
-        names = ("shapes", "stiffness", *self.operators)
-        self._stored = {name: np.empty((quadratic.n, 0), order="F") for name in names}
-        self._projected = {name: np.zeros((0, 0)) for name in self.operators}
+        self.V = self.KV = np.empty((quadratic.n, 0), order="F")
+        self._images = dict.fromkeys(self.operators, self.V)
+        self._projected = dict.fromkeys(self.operators, np.zeros((0, 0)))
 
     @property
-    def V(self) -> Array:
-        """The shapes, (n, m)."""
-        return self._stored["shapes"][:, : self.m]
-
-    @property
-    def KV(self) -> Array:
-        """K_ref V, (n, m)."""
-        return self._stored["stiffness"][:, : self.m]
+    def m(self) -> int:
+        """The number of shapes."""
+        return int(self.V.shape[1])
 
     @property
     def complete(self) -> bool:
@@ -75,17 +68,16 @@ class ShapeBasis:
         return bool(self.m == self.quadratic.n)
 
     def image(self, name: str) -> Array:
-        """A stored matrix times V, (n, m)."""
-        first = self._with_image.get(name, self.m)
-        if first < self.m:
-            new = np.ascontiguousarray(self.V[:, first:])
-            self._stored[name][:, first : self.m] = self.operators[name].matrix @ new
-            self._with_image[name] = self.m
-        return self._stored[name][:, : self.m]
+        """A matrix times V, (n, m)."""
+        known = self._images[name]
+        if known.shape[1] < self.m:
+            new = self.operators[name].matrix @ np.ascontiguousarray(self.V[:, known.shape[1] :])
+            self._images[name] = _joined(known, new)
+        return self._images[name]
 
     def projected(self) -> tuple[Array, Array, Array]:
         """VᵀMV, VᵀCV and VᵀKV, (m, m)."""
-        m, a = self.m, self._in_projection
+        m = self.m
         totals = np.zeros((3, m, m))
         totals[0] = np.eye(m) - self.reference.added_energy(self.V)
         if self.reference.softening is not None:  # the first shapes are the rigid fields
@@ -93,23 +85,14 @@ class ShapeBasis:
             totals[0][:rigid] = totals[0][:, :rigid] = 0.0
         for name, operator in self.operators.items():
             A = self._projected[name]
+            a = len(A)
             if a < m:
                 block = self.V.T @ self.image(name)[:, a:]
-                block[a:] = 0.5 * (block[a:] + operator.sign * block[a:].T)
-                A[:m, a:m], A[a:m, :a] = block, operator.sign * block[:a].T
-            totals[operator.power] += A[:m, :m]
-        self._in_projection = m
+                corner = 0.5 * (block[a:] + operator.sign * block[a:].T)
+                A = np.block([[A, block[:a]], [operator.sign * block[:a].T, corner]])
+                self._projected[name] = A
+            totals[operator.power] += A
         return totals[2], totals[1], totals[0]
-
-    def _grow(self, extra: int) -> None:
-        room = self._stored["shapes"].shape[1]
-        if self.m + extra <= room:
-            return
-        wide = max(2 * room, self.m + extra)
-        for name, old in self._stored.items():
-            self._stored[name] = np.empty((len(old), wide), order="F")
-            self._stored[name][:, : self.m] = old[:, : self.m]
-        self._projected = {name: np.pad(A, (0, wide - room)) for name, A in self._projected.items()}
 
     def grow(self, load: Array) -> int:
         """Take in K_ref⁻¹ load, (n, p); returns how many shapes are new.
@@ -125,7 +108,7 @@ class ShapeBasis:
             q, load, least = self._orthonormal(q, load)
             if least > WEAK:
                 break
-        self._store(q, load)
+        self.V, self.KV = _joined(self.V, q), _joined(self.KV, load)
         return int(q.shape[1])
 
     def _orthonormal(self, q: Array, load: Array) -> tuple[Array, Array, float]:
@@ -147,12 +130,6 @@ class ShapeBasis:
             q, load = q - lift(self.V, h), load - lift(self.KV, h)
         return q, load, least
 
-    def _store(self, q: Array, load: Array) -> None:
-        a, b = self.m, self.m + q.shape[1]
-        self._grow(b - a)
-        self._stored["shapes"][:, a:b], self._stored["stiffness"][:, a:b] = q, load
-        self.m = b
-
     def verify(self) -> bool:
         """Whether the stored K_ref q of the shapes since the last call is accurate.
 
@@ -161,10 +138,10 @@ class ShapeBasis:
         a = self._verified
         drifted = a < self.m and self._drifted(self.V[:, a:], self.KV[:, a:])
         if drifted:
-            q = self.V[:, a:].copy()
-            self.m = a
-            self._with_image = {name: min(b, a) for name, b in self._with_image.items()}
-            self._in_projection = min(self._in_projection, a)
+            q = self.V[:, a:]
+            self.V, self.KV = self.V[:, :a], self.KV[:, :a]
+            self._images = {name: image[:, :a] for name, image in self._images.items()}
+            self._projected = {name: A[:a, :a] for name, A in self._projected.items()}
             self.add(q, self.reference.apply(q))
         self._verified = self.m
         return not drifted
@@ -185,10 +162,10 @@ class ShapeBasis:
         """Q(λ)x of x = V Y, or Q(λ)ᵀx, in parts (n, 2k); ‖Sx‖ and ‖x‖, (k,)."""
         wide = in_parts(Y)
         shapes = lift(self.V, wide)
-        total = np.asfortranarray(lift(self.KV, wide) - self.reference.added(shapes))
+        total = lift(self.KV, wide) - self.reference.added(shapes)
         elastic = lengths(total)
         for name, operator in self.operators.items():
-            _add_product(total, lift(self.image(name), wide), operator.weight(lam, transposed))
+            total += lift(self.image(name), in_parts(Y * operator.weight(lam, transposed)))
             elastic = lengths(total) if name == "softening" else elastic
         return total, elastic, lengths(shapes)
 
@@ -205,13 +182,7 @@ def lengths(parts: Array) -> Array:
     return np.asarray(np.sqrt(squares[:k] + squares[k:]))
 
 
-def _add_product(total: Array, parts: Array, weight: Complex) -> None:
-    """total += weight × columns, both `in_parts`."""
-    k = len(weight)
-    re, im, a, b = parts[:, :k], parts[:, k:], weight.real, weight.imag
-    if a.any():
-        total[:, :k] += re * a
-        total[:, k:] += im * a
-    if b.any():
-        total[:, :k] -= im * b
-        total[:, k:] += re * b
+def _joined(known: Array, new: Array) -> Array:
+    """The columns of both, stored by columns."""
+    whole = np.empty((len(known), known.shape[1] + new.shape[1]), order="F")
+    return np.concatenate([known, new], axis=1, out=whole)

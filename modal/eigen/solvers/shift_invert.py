@@ -16,6 +16,7 @@ projector (docs/numerics.md, "Deflation").
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -170,10 +171,8 @@ def factorize(quadratic: Quadratic, chain: NullChain | None) -> tuple[StiffnessI
 
 def factorized(make: Callable[[Any], Inverse], structures: Sequence[str]) -> tuple[Inverse, str]:
     """What `make` returns of the first structure that the matrix has, and that structure."""
-    for structure in structures:
-        try:
+    *before, last = structures
+    for structure in before:
+        with suppress(SingularSystemError):
             return make(structure), structure
-        except SingularSystemError:
-            if structure == structures[-1]:
-                raise
-    raise AssertionError("unreachable")
+    return make(last), last

@@ -152,7 +152,8 @@ def oscillators(eigenvalues: Complex) -> Quadratic:
     """Damped oscillators with the given λ, Im λ > 0, and their conjugates."""
     M = sp.identity(len(eigenvalues), format="csr")
     C = sp.diags(-2.0 * eigenvalues.real, format="csr")
-    return Quadratic.of(M, C, sp.diags(np.abs(eigenvalues) ** 2, format="csr"))
+    K = sp.diags(np.abs(eigenvalues) ** 2, format="csr")
+    return Quadratic(FrozenSystem(M=M, D=C, K=K))
 
 
 @pytest.mark.slow
@@ -307,7 +308,8 @@ def test_overdamped_modes_can_be_more_than_unknowns() -> None:
     """Six unknowns, twelve real eigenvalues, eight asked for, one lost at first."""
     lam = -np.arange(1.0, 13.0)
     C, K = sp.diags(-lam[:6] - lam[6:], format="csr"), sp.diags(lam[:6] * lam[6:], format="csr")
-    quadratic, target = Quadratic.of(sp.identity(6, format="csr"), C, K), -0.7
+    M, target = sp.identity(6, format="csr"), -0.7
+    quadratic = Quadratic(FrozenSystem(M=M, D=C, K=K))
     whole = solve_dense(quadratic, None).nearest(target)
 
     def forgetful(k: int, attempt: int) -> Pairs:
