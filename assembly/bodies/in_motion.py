@@ -4,8 +4,8 @@ In the frame of a body, which moves by the rigid motion,
 
     F(d, v, a) = f(d) + inertia of (d, v, a) + damping of v − loads of the motion,
 
-f of the elements at large displacement (`ElementFamily.internal_force`), inertia of the points
-where finite rotations carry them (`ElementFamily.rate_force`). The elements of one kind of all
+f of the elements at large displacement and inertia of the points where finite rotations carry them
+(`ElementFamily.force`). The elements of one kind of all
 bodies are evaluated in one pass, each with the motion of its own body.
 """
 

@@ -108,7 +108,7 @@ class GivenMatrices(ElementFamily):
             ' geometric={"zz": ...} to from_matrices, or freeze with prestress=None'
         )
 
-    def internal_force(self, passage: Passage) -> Array:
+    def force(self, passage: Passage) -> Array:
         raise self._without("nonlinear")
 
     def displaced(self, passage: Passage) -> Displaced:
