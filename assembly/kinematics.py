@@ -103,6 +103,10 @@ class Kinematics:
         """Velocity of the origin and angular velocity, (6,)."""
         return np.concatenate([self.velocity, self.omega])
 
+    def loads(self) -> Array:
+        """Multipliers (18,) of the unit loads of a body: `coefficients`; of dampers, `twist`."""
+        return np.concatenate([self.coefficients(), self.twist()])
+
 
 def unit_coefficients(omega: Array, epsilon: Array, acceleration: Array) -> Array:
     """The multipliers (..., 12) of the unit kinematics of vectors (..., 3): ω_iω_j, ε, a_O."""

@@ -79,12 +79,12 @@ class _Problem:
         coefficients = motion.coefficients()
         self.body, self.statics = ops.body, ops.statics
         self.coefficients, self.omega = coefficients, motion.omega
-        self.load = ops.inertia_loads @ coefficients + ops.damper_loads @ motion.twist()
+        self.load = ops.load(motion)
         factors = [*coefficients[:9], *motion.omega]
         fixed = [*ops.S, *ops.G, *ops.circulatory]
         self.softening = Combination.of(ops.n, factors, fixed).tocsr()
         self.hub = ops.statics.balance_stiffness(motion)
-        self.symmetric = not np.any(coefficients[6:9]) and not ops.B_damper
+        self.symmetric = not np.any(coefficients[6:9]) and not nonzero(ops.d)
 
     def balance(self, share: float, u: Array) -> tuple[Array, sp.csr_matrix]:
         """Internal less external force (n,), zero at the free DOFs, the reaction at others; and its

@@ -138,11 +138,11 @@ class ElementMap:
     """
 
     def __init__(self, dofs: DofMap, connectivity: Index, components: tuple[int, ...]) -> None:
-        table = np.full((len(dofs.coordinates), 6), -1, dtype=np.intp)
-        table[dofs.node, dofs.component] = np.arange(len(dofs))
         self.size = size = len(dofs)
         self.connectivity = connectivity
-        self.index = index = table[connectivity][..., components].reshape(len(connectivity), -1)
+        self.index = index = dofs.table[connectivity][..., components].reshape(
+            len(connectivity), -1
+        )
         pairs = (*index.shape, index.shape[1])
         rows = np.broadcast_to(index[:, :, None], pairs).ravel()
         cols = np.broadcast_to(index[:, None, :], pairs).ravel()
