@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.operators import BodyOperators, held_couples, nonzero, present, restrict
+from assembly.bodies.operators import BodyOperators, held_couples, nonzero, restrict
 from assembly.elements.family import Beyond, Passage
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.kinematics import Kinematics
@@ -129,14 +129,15 @@ def displaced(ops: BodyOperators, parts: dict[str, Any], shape: Equilibrium) -> 
     parts: of the undeformed one. K_G is the tangent, over all DOFs of the body, less K. The
     families' D holds all internal damping.
     """
-    changes = [restrict(A, ops.keep, {}) for A in (*shape.beyond[:3], shape.tangent)]
-    M, C, D, tangent = ((A,) if nonzero(A) else () for A in changes)
-    one = (1.0,)
-    return present(
-        dict(
-            M=parts["M"] + Combination.of(ops.n, one * len(M), M),
-            C=parts["C"] + Combination.of(ops.n, one * len(C), C),
-            D=Combination.of(ops.n, (1.0, 1.0, *one * len(D)), (ops.D, ops.d, *D)),
-            K_G=Combination.of(ops.n, (*one * len(tangent), -1.0), (*tangent, ops.K)),
-        )
+    M, C, D, tangent = (restrict(A, ops.keep, {}) for A in (*shape.beyond[:3], shape.tangent))
+
+    def total(*operators: Any) -> Combination:
+        acting = [A for A in operators if nonzero(A)]
+        return Combination.of(ops.n, [1.0] * len(acting), acting)
+
+    return dict(
+        M=parts["M"] + total(M),
+        C=parts["C"] + total(C),
+        D=total(ops.D, ops.d, D),
+        K_G=total(tangent) + Combination.of(ops.n, [-1.0], [ops.K]),
     )

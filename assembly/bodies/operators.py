@@ -281,45 +281,36 @@ class BodyOperators:
         return total
 
     @cached_property
-    def _zeros(self) -> frozenset[int]:
-        """Identities of the fixed operators that are zero."""
-        fixed = (self.M, self.K, self.D, self.d, *self.G, *self.S)
-        held = self.circulatory if nonzero(self.d) else ()
-        return frozenset(id(A) for A in (*fixed, *held) if not nonzero(A))
-
-    @cached_property
     def circulatory(self) -> tuple[sp.csr_matrix, ...]:
         """d ẽ_i for i = x, y, z: K_D = Σ ω_i (d ẽ_i), on the displacement components."""
         dofs = self.body.dofs.select(self.keep)
         return tuple(sp.csr_matrix(self.d.tocsr() @ dofs.turning(unit)) for unit in SKEW_UNITS)
 
+    @cached_property
+    def _terms(self) -> dict[str, list[tuple[int, Any]]]:
+        """The fixed matrices of each part that are not zero, with the places of their multipliers
+        in `parts`."""
+        whole = dict(
+            M=[(0, self.M)],
+            C=enumerate(self.G, 3),
+            D=[(1, self.M), (2, self.K), (0, self.D), (0, self.d)],
+            K=[(0, self.K)],
+            K_epsilon=enumerate(self.G, 6),
+            K_omega2=enumerate(self.S, 12),
+            K_G=enumerate(self.B, 12),
+            K_D=enumerate(self.circulatory if nonzero(self.d) else (), 9),
+        )
+        return {name: [(k, A) for k, A in terms if nonzero(A)] for name, terms in whole.items()}
+
     def parts(self, motion: Kinematics) -> dict[str, Any]:
         """The named matrices of an instant as combinations of the fixed ones."""
-        a, b = self.body.rayleigh
-        n, one = self.n, (1.0,)
-        damping = Combination.of(n, (a, b, 1.0, 1.0), (self.M, self.K, self.D, self.d))
-        parts = dict(
-            M=Combination.of(n, one, (self.M,)),
-            C=Combination.of(n, 2.0 * motion.omega, self.G),
-            D=damping,
-            K=Combination.of(n, one, (self.K,)),
-            K_epsilon=Combination.of(n, motion.epsilon, self.G),
-            K_omega2=Combination.of(n, motion.coefficients()[:6], self.S),
-            K_G=Combination.of(n, motion.loads()[: len(self.B)], self.B),
-            K_D=Combination.of(n, motion.omega, self.circulatory)
-            if nonzero(self.d)
-            else Combination((n, n)),
-        )
-        return present(parts, lambda A: id(A) not in self._zeros)
-
-
-def present(parts: dict[str, Any], acts: Callable[[Any], bool] | None = None) -> dict[str, Any]:
-    """Combinations without their terms of zeros."""
-    acts = acts or nonzero
-    return {
-        name: Combination(part.shape, tuple((c, A) for c, A in part.terms if acts(A)))
-        for name, part in parts.items()
-    }
+        omega, rates = motion.omega, (1.0, *self.body.rayleigh)
+        numbers = np.concatenate([rates, 2.0 * omega, motion.epsilon, omega, motion.loads()])
+        multipliers = numbers.tolist()
+        return {
+            name: Combination.of(self.n, [multipliers[k] for k, _ in terms], [A for _, A in terms])
+            for name, terms in self._terms.items()
+        }
 
 
 def add_weighted(total: Array, columns: Array, weights: Array) -> None:

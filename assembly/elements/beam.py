@@ -205,9 +205,11 @@ class BeamFamily(FiniteMotion):
         (a, b), c = passage.rayleigh, passage.coefficients
         d = self.map.gather(passage.u)
         K = self._large.tangent_slope(d, c) - self._linear_inertia(c)
-        mass, drag = self._large.rate_slopes(d, c, self._resistance(b))
-        M = self.map.matrix(symmetric(mass))
-        D = a * M + self.map.matrix(symmetric(drag)) if a or np.any(drag) else None
+        mass, drag = self._rate_slopes(d, c, b)
+        M = self.map.matrix(mass)
+        D = a * M if a else None
+        if drag is not None:
+            D = a * M + self.map.matrix(drag)
         return Displaced(sp.csr_matrix(self.map.matrix(K) - self._geometric(passage.u, c)), M, D)
 
     def strain_square(self, passage: Passage) -> Displaced:

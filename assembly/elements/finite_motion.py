@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from assembly.elements.beam_shapes import symmetric
 from assembly.elements.family import Beyond, ElementFamily, Passage, Rates
-from assembly.elements.large_rotation import value_and_jacobian
+from assembly.elements.large_rotation import STEP, value_and_jacobian
 from assembly.elements.scatter import ElementMap
 from assembly.types import AnyArray, Array
 
@@ -91,6 +91,24 @@ class FiniteMotion(ElementFamily):
         n = self._forms.shape[-1]
         columns = np.add.outer(np.arange(0, y.shape[-1], n), self.map.columns).ravel()
         return value_and_jacobian(forces, y, columns)
+
+    def _rate_slopes(self, d: Array, coefficients: Array, b: float) -> tuple[Array, Array | None]:
+        """The derivatives (E, n, n) by s at s d of M and of the damping of strain rates, s = 0."""
+        E, n = d.shape
+        bent = np.broadcast_to(1j * STEP * d, (n, E, n))
+        c: Any = 1j * STEP * coefficients
+        units, still = np.eye(n)[:, None] + 0.0 * bent, np.zeros((3, 3))
+
+        def slope(v: AnyArray, a: AnyArray, resistance: Array | None) -> Array:
+            state = np.concatenate([bent, v, a], axis=-1)
+            forces = self.element_forces(state, c, (still, resistance), static=False)
+            return symmetric(np.moveaxis(forces.imag, 0, -1) / STEP)
+
+        mass, resistance = slope(0.0 * bent, units, None), self._resistance(b)
+        if resistance is None:
+            return mass, None
+        drag = slope(units, 0.0 * bent, resistance) - slope(units, 0.0 * bent, None)
+        return mass, drag
 
     def force(self, passage: Passage) -> Array:
         state, c = self.map.path(passage), passage.coefficients

@@ -246,21 +246,6 @@ class LargeBeam:
         rates: Any = self._generalized(seen, self._strains(y)).rate
         return np.asarray(np.moveaxis(rates.imag, 0, -1) / STEP)
 
-    def rate_slopes(
-        self, d: Array, coefficients: Array, resistance: Array | None
-    ) -> tuple[Array, Array]:
-        """The derivatives (E, 12, 12) by s of M and of the damping of strain rates."""
-        bent = np.broadcast_to(1j * STEP * d, (12, *d.shape))
-        units, c = np.eye(12)[:, None] + 0.0 * bent, 1j * STEP * coefficients
-        moving = np.concatenate([bent, 0.0 * bent, units], axis=-1)
-        none = np.zeros((3, 3))
-        mass = np.moveaxis(self.forces(moving, c, (none, None), static=False).imag, 0, -1) / STEP
-        if resistance is None:
-            return mass, 0.0 * mass
-        state = np.concatenate([bent, units, 0.0 * bent], axis=-1)
-        both = (self.forces(state, c, (none, R), static=False).imag for R in (resistance, None))
-        return mass, np.moveaxis(np.subtract(*both), 0, -1) / STEP
-
     def _strain(self, seen: AnyArray, y: AnyArray, coefficients: AnyArray) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
         strain = self._strains(y)
