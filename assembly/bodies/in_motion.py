@@ -325,28 +325,20 @@ class BodiesMotion:
             rigid, d = velocities_of_nodes(body, u[own]) @ twist, body.operators.d.tocsr()
             power -= float(rigid @ (d @ (rigid + v[own])) + v[own] @ (d @ rigid))
             power -= float(np.sum((velocity_map(twist) @ A)[:, 4:] * np.eye(3)))
-            power += 2.0 * kinetic_energy(A, np.zeros(6))
+            power += 2.0 * float(kinetic_energy(A, np.zeros(6)))
         return power
 
     def energies(self, r: Array, R: Array, gravity: Array) -> Energies:
         """Kinetic energy and potentials of bodies whose frames are at r (B, 3), R (B, 3, 3)."""
-        masses = zip(self.moments, self.twist, r, R, strict=True)
-        kinetic, weight = np.sum(
-            [
-                (kinetic_energy(A, v), gravity @ (A[0, 0] * x + Q @ A[0, 1:4]))
-                for A, v, x, Q in masses
-            ],
-            axis=0,
-        )
-        return Energies(float(kinetic), self.strain_energy, -float(weight))
+        A = self.moments
+        kinetic = kinetic_energy(A, self.twist).sum()
+        weight = A[:, 0, 0] @ r + (R @ A[:, 0, 1:4, None]).sum(axis=0)[:, 0]
+        return Energies(float(kinetic), self.strain_energy, -float(gravity @ weight))
 
     def momenta(self, r: Array, R: Array) -> Momenta:
         """Momentum and angular momentum of bodies whose frames are at r (B, 3), R (B, 3, 3)."""
-        linear, angular = np.zeros((2, 3))
-        for A, twist, x, Q in zip(self.moments, self.twist, r, R, strict=True):
-            p, h = (Q @ part for part in momenta(A, twist))
-            linear, angular = linear + p, angular + h + np.cross(x, p)
-        return Momenta(linear, angular)
+        p, h = ((R @ own[..., None])[..., 0] for own in momenta(self.moments, self.twist))
+        return Momenta(p.sum(axis=0), (h + np.cross(r, p)).sum(axis=0))
 
     def power(self, force: Array) -> float:
         """Power, W, of nodal forces (n,) on the absolute motion."""

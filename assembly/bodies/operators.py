@@ -244,12 +244,9 @@ class BodyOperators:
         self.K = total([f.stiffness() for f in families])
         self.D = total([f.damping() for f in families])
         self.d = total([f.external_damping() for f in families])
-        self.G = tuple(
-            total(list(group)) for group in zip(*(f.gyroscopic() for f in families), strict=True)
-        )
-        self.S = tuple(
-            total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
-        )
+        each = zip(*(f.frame_inertia() for f in families), strict=True)
+        moving = tuple(total(list(group)) for group in each)
+        self.S, self.G = moving[:6], moving[6:]
         self.unit_loads: Array = np.asfortranarray(statics.unit_loads[keep])
         self.B = tuple(self._lazy(unit) for unit in range(self.unit_loads.shape[1]))
 

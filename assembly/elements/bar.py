@@ -12,7 +12,7 @@ from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.moments import point_moments
 from assembly.elements.scatter import ElementMap
 from assembly.errors import MeshError
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, acceleration_units
+from assembly.kinematics import FRAME_UNITS, acceleration_units
 from assembly.types import AnyArray, Array, Index
 
 
@@ -49,7 +49,7 @@ class BarFamily(FiniteMotion):
         shape = np.eye(2) / 2.0 if lumped else np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
         mass = np.asarray(mass_per_length, dtype=float) * self.length
         self._scalar_mass = mass[:, None, None] * shape
-        forms = np.stack([np.eye(3), *CENTRIPETAL_UNITS, *SKEW_UNITS])
+        forms = np.stack([np.eye(3), *FRAME_UNITS])
         blocks = np.einsum("eab,kij->ekaibj", self._scalar_mass, forms)
         self._forms = blocks.reshape(-1, 10, 6, 6)
         loads = -np.einsum("eab,ebik->eaik", self._scalar_mass, acceleration_units(self.ends))

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from assembly.elements.cells import Batch, Cells
 from assembly.elements.family import Beyond, Displaced, ElementFamily, Passage
 from assembly.elements.moments import point_moments
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
+from assembly.kinematics import FRAME_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Combination, Kronecker
 from assembly.magnitudes import ENTRIES
 from assembly.types import Array, Index
@@ -80,13 +80,9 @@ class Continuum(ElementFamily):
     def mass(self) -> Any:
         return Kronecker(self.scalar_mass, np.eye(self.dimension))
 
-    def gyroscopic(self) -> tuple[Any, ...]:
+    def frame_inertia(self) -> tuple[Any, ...]:
         d = self.dimension
-        return tuple(Kronecker(self.scalar_mass, unit[:d, :d]) for unit in SKEW_UNITS)
-
-    def centrifugal(self) -> tuple[Any, ...]:
-        d = self.dimension
-        return tuple(Kronecker(self.scalar_mass, unit[:d, :d]) for unit in CENTRIPETAL_UNITS)
+        return tuple(Kronecker(self.scalar_mass, unit[:d, :d]) for unit in FRAME_UNITS)
 
     def inertia_loads(self) -> Array:
         rigid = acceleration_units(self.points)[:, : self.dimension, :]

@@ -132,13 +132,13 @@ class ElementFamily:
         """K, elastic."""
         return self.zero()
 
-    def gyroscopic(self) -> tuple[Any, ...]:
-        """G_x, G_y, G_z with G(w) = Σ w_i G_i = ∫ρ Nᵀ w̃ N."""
-        return (self.zero(),) * 3
+    def frame_inertia(self) -> tuple[Any, ...]:
+        """∫ρ Nᵀ A N of the nine A of `assembly.kinematics.FRAME_UNITS`.
 
-    def centrifugal(self) -> tuple[Any, ...]:
-        """The six S_ij with K(ω²) = Σ_{i≤j} ω_iω_j S_ij = ∫ρ Nᵀ ω̃ω̃ N, in PAIRS order."""
-        return (self.zero(),) * 6
+        The six S_ij with K(ω²) = Σ_{i≤j} ω_iω_j S_ij = ∫ρ Nᵀ ω̃ω̃ N, and G_x, G_y, G_z with G(w) =
+        Σ w_i G_i = ∫ρ Nᵀ w̃ N.
+        """
+        return (self.zero(),) * 9
 
     def inertia_loads(self) -> Array:
         """Generalised forces (size, 12) of the unit kinematics.

@@ -45,12 +45,10 @@ class FiniteMotion(ElementFamily):
     def mass(self) -> sp.csr_matrix:
         return self.map.matrix(symmetric(self._forms[:, 0]))
 
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self.map.matrix(symmetric(self._forms[:, k])) for k in range(1, 7))
-
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        forms = (self._forms[:, k] for k in (7, 8, 9))
-        return tuple(self.map.matrix(0.5 * (G - G.transpose(0, 2, 1))) for G in forms)
+    def frame_inertia(self) -> tuple[sp.csr_matrix, ...]:
+        forms = self._forms.swapaxes(0, 1)
+        skew = (0.5 * (G - G.transpose(0, 2, 1)) for G in forms[7:])
+        return tuple(self.map.matrix(A) for A in (*symmetric(forms[1:7]), *skew))
 
     def inertia_loads(self) -> Array:
         return self.map.vector(self._unit_loads)

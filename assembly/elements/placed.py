@@ -59,18 +59,12 @@ class PlacedFamily(ElementFamily):
     def stiffness(self) -> sp.csr_matrix:
         return self._carried(self.inner.stiffness())
 
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        return self._combined(self.inner.gyroscopic(), self.R.T)
-
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return self._combined(self.inner.centrifugal(), self.P[:6, :6])
-
-    def _combined(self, units: tuple[Any, ...], P: Array) -> tuple[sp.csr_matrix, ...]:
+    def frame_inertia(self) -> tuple[sp.csr_matrix, ...]:
         """The matrices of the body's units from those of the part's, Σ_k P_kj (unit k)."""
-        own = [self._carried(A) for A in units]
+        own = [self._carried(A) for A in self.inner.frame_inertia()]
         return tuple(
-            sp.csr_matrix(sum((p * A for p, A in zip(column, own, strict=True)), self.zero()))
-            for column in P.T
+            sp.csr_matrix(sum((p * A for p, A in zip(column, own, strict=True) if p), self.zero()))
+            for column in self.P[:9, :9].T
         )
 
     def external_damping(self) -> sp.csr_matrix:

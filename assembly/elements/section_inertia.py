@@ -14,11 +14,11 @@ from functools import cached_property
 import numpy as np
 
 from assembly.errors import InputError
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, skew
+from assembly.kinematics import FRAME_UNITS, SKEW_UNITS, UNIT_COUNT, skew
 from assembly.types import Array
 
 # Identity, the six P_ij of ω̃ω̃, the three ẽ_i: the order of `inertia_forms`.
-_FORMS = np.stack([np.eye(3), *CENTRIPETAL_UNITS, *SKEW_UNITS])
+_FORMS = np.stack([np.eye(3), *FRAME_UNITS])
 _E = np.stack(SKEW_UNITS)
 # A of each unit kinematics (the three of a_O have none) and its constant acceleration.
 _A = np.concatenate([_FORMS[1:], np.zeros((3, 3, 3))])
