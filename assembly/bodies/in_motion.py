@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +22,7 @@ import scipy.sparse as sp
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.elements.family import ElementFamily, Passage
-from assembly.elements.large_rotation import spin_of
+from assembly.elements.large_rotation import spin_inverse_matrix
 from assembly.elements.moments import SIZE, kinetic_energy, momenta, velocity_map
 from assembly.system.frozen import PARTS
 from assembly.types import Array, Index
@@ -173,6 +174,11 @@ class MovingBodies:
         rows = np.repeat(np.arange(A.shape[0]) + first, np.diff(A.indptr))
         return self.places(rows, A.indices + first), A.data
 
+    def add(self, values: Array, A: Any, where: slice) -> None:
+        """Add a matrix over the DOFs `where` to values (entries,), in place."""
+        slots, data = self.spread(sp.csr_matrix(A), where.start or 0)
+        values[slots] += data
+
     def places(self, rows: Index, cols: Index) -> Index:
         """Where the entries of a matrix are among all."""
         return np.searchsorted(self._keys, rows * self.size + cols)
@@ -249,8 +255,7 @@ class BodiesMotion:
             force, changes = family.linearized(passage, rates)
             total[where] += force
             for tangent, A in zip(tangents, changes, strict=True):
-                slots, data = stack.spread(sp.csr_matrix(A), where.start or 0)
-                tangent[slots] += data
+                stack.add(tangent, A, where)
         return total, tangents
 
     @cached_property
@@ -291,13 +296,10 @@ class BodiesMotion:
         stack, values = self.stack, self.fixed.copy()
         tangent = np.zeros(values.shape[1])
         for family, where, _, passage in self._passages():
-            first = where.start or 0
             beyond, own = family.tangents(passage)
             for part, A in zip((M, C, D, K_TRANSPORT), beyond, strict=True):
-                slots, data = stack.spread(A, first)
-                values[part, slots] += data
-            slots, data = stack.spread(own.tocsr(), first)
-            tangent[slots] += data
+                stack.add(values[part], A, where)
+            stack.add(tangent, own.tocsr(), where)
         extra = tangent - values[K]
         values[K_G] = 0.5 * (extra + extra[stack.mirror])
         if np.any(self.loading[:, 6:9]):
@@ -362,8 +364,7 @@ def rigid_velocities(body: Body, u: Array) -> Array:
     if len(turning):
         phi = np.zeros((len(dofs.coordinates), 3))
         phi[dofs.node[turning], dofs.component[turning] - 3] = u[turning]
-        T = spin_of(-phi[:, None] + np.zeros((3, 3)), np.eye(3)).swapaxes(-1, -2)
-        rates = np.linalg.inv(T)
+        rates = spin_inverse_matrix(-phi)
         fields[turning, 3:] = rates[dofs.node[turning], dofs.component[turning] - 3]
     return fields
 
