@@ -165,13 +165,13 @@ class FirstOrder:
         changes += [
             (loads[i] * loads[j], self._square(i, j)) for i in loads for j in loads if i <= j
         ]
-        terms: dict[str, list[tuple[float, Any]]] = {"K_G": [], "M": [], "D": []}
-        for factor, change in changes:
-            for name, A in zip(terms, change, strict=True):
-                if A is not None:
-                    terms[name].append((factor, A))
         n = len(self.body.free)
-        return {name: Combination((n, n), tuple(own)) for name, own in terms.items()}
+
+        def total(part: int) -> Combination:
+            acting = ((c, change[part]) for c, change in changes if change[part] is not None)
+            return Combination((n, n), tuple(acting))
+
+        return {name: total(part) for part, name in enumerate(("K_G", "M", "D"))}
 
     # The error estimate.
 
