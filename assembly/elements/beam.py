@@ -29,6 +29,7 @@ from assembly.elements.family import Displaced, ElementFamily, Passage
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_beam import LargeBeam
 from assembly.elements.scatter import ElementMap
+from assembly.elements.section_inertia import joined
 from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import AnyArray, Array, Index
 
@@ -192,7 +193,7 @@ class BeamFamily(FiniteMotion):
         if self.arms is not None:
             arms = np.concatenate([f.arms for f in families])  # type: ignore[attr-defined]
         nodes = [f.map.connectivity + k for f, k in zip(families, first, strict=True)]  # type: ignore[attr-defined]
-        return BeamFamily(dofs, np.concatenate(nodes), Stations.joined(stations), arms)
+        return BeamFamily(dofs, np.concatenate(nodes), joined(stations), arms)
 
     @property
     def kind(self) -> tuple[object, ...]:

@@ -18,7 +18,7 @@ from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_rotation import inertia_gradient
 from assembly.elements.moments import section_moments
 from assembly.elements.scatter import ElementMap
-from assembly.elements.section_inertia import SectionInertia
+from assembly.elements.section_inertia import SectionInertia, joined
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import UNIT_COUNT
 from assembly.types import AnyArray, Array, Index
@@ -50,7 +50,7 @@ class RigidFamily(FiniteMotion):
 
     def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
         nodes = [f.map.connectivity[:, 0] + k for f, k in zip(families, first, strict=True)]  # type: ignore[attr-defined]
-        inertia = SectionInertia.joined([f.inertia for f in families])  # type: ignore[attr-defined]
+        inertia = joined([f.inertia for f in families])  # type: ignore[attr-defined]
         return RigidFamily(dofs, np.concatenate(nodes), inertia)
 
     def element_forces(

@@ -8,8 +8,10 @@ s) + a_O.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -41,12 +43,6 @@ class SectionInertia:
     eta: Array
     J: Array
     turning: Array
-
-    @classmethod
-    def joined(cls, inertias: list[SectionInertia]) -> SectionInertia:
-        """Several in one batch."""
-        each = ((i.m, i.eta, i.J, i.turning) for i in inertias)
-        return cls(*(np.concatenate(arrays) for arrays in zip(*each, strict=True)))
 
     @cached_property
     def parts(self) -> tuple[SectionInertia, ...]:
@@ -133,3 +129,17 @@ class SectionInertia:
         H[..., 3:, :3] = P @ H[..., 3:, :3]
         H[..., 3:, 3:] = P @ H[..., 3:, 3:] @ P
         return H
+
+
+def joined(records: Sequence[Any]) -> Any:
+    """Records of elements in one batch: their arrays, and those of records in them, one after
+    another; what else they have is that of the first."""
+    first = records[0]
+
+    def joint(name: str) -> Any:
+        values = [getattr(record, name) for record in records]
+        if isinstance(values[0], np.ndarray):
+            return np.concatenate(values)
+        return joined(values) if isinstance(values[0], SectionInertia) else values[0]
+
+    return replace(first, **{field.name: joint(field.name) for field in fields(first)})
