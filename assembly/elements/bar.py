@@ -108,8 +108,7 @@ class BarFamily(FiniteMotion):
     def inertia_moments(self, passage: Passage) -> Array:
         x = self.ends + self.map.gather(passage.u).reshape(-1, 2, 3)
         rates = self.map.gather(passage.v).reshape(-1, 2, 3)
-        bars = zip(self._scalar_mass, x, rates, strict=True)
-        return np.array([point_moments(m, *at) for m, *at in bars])
+        return point_moments(self._scalar_mass, x, rates)
 
     def displaced(self, passage: Passage) -> Displaced:
         """The bars turn by n₁ = (I − ttᵀ)Δu/L: EA/L (n₁tᵀ + tn₁ᵀ)."""

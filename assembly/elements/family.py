@@ -93,7 +93,7 @@ class Displaced(NamedTuple):
 
 
 class ElementFamily:
-    """Base of the families: every contribution is zero by default.
+    """Base of the families: every contribution is zero by default, forces in motion are linear.
 
     All matrices are (size, size) over all DOFs of the body, before supports. A matrix is
     any object with `shape`, `@` and `tocsr()`. A unit number counts the unit

@@ -25,9 +25,9 @@ SIZE = 7
 
 
 def point_moments(mass: Any, x: Array, v: Array) -> Array:
-    """A of a continuum with the scalar mass matrix (N, N), its nodes at x (N, 3) with v (N, 3)."""
-    z = np.concatenate([np.ones((len(x), 1)), x, v], axis=1)
-    return np.asarray(z.T @ (mass @ z))
+    """A (..., 7, 7) of scalar mass matrices (..., N, N), nodes at x (..., N, 3) with v alike."""
+    z = np.concatenate([np.ones((*x.shape[:-1], 1)), x, v], axis=-1)
+    return np.asarray(z.swapaxes(-1, -2) @ (mass @ z))
 
 
 def section_moments(
