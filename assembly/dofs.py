@@ -105,6 +105,13 @@ class DofMap:
         return replace(self, node=self.node[mask], component=self.component[mask])
 
     @cached_property
+    def table(self) -> Index:
+        """Number of the degree of freedom for each node and component, (N, 6); −1 for none."""
+        table = np.full((len(self.coordinates), 6), -1, dtype=np.intp)
+        table[self.node, self.component] = np.arange(len(self))
+        return table
+
+    @cached_property
     def numbers(self) -> dict[tuple[int, int], int]:
         """Number of the degree of freedom for each (node, component)."""
         pairs = zip(self.node.tolist(), self.component.tolist(), strict=True)
@@ -219,15 +226,9 @@ class DofMap:
             Translations along x, y, z; rotations about x, y, z (displacement e × X).
         """
         fields = np.zeros((len(self), 6))
-        X = self.coordinates[self.node]
-        moves = self.component < 3
-        rows = np.flatnonzero(moves)
-        fields[rows, self.component[rows]] = 1.0
-        for axis in range(3):
-            rotation = X @ skew(np.eye(3)[axis]).T
-            fields[rows, 3 + axis] = rotation[rows, self.component[rows]]
-        turns = np.flatnonzero(~moves)
-        fields[turns, self.component[turns]] = 1.0
+        fields[np.arange(len(self)), self.component] = 1.0
+        rows = np.flatnonzero(self.component < 3)
+        fields[rows, 3:] = -skew(self.coordinates)[self.node[rows], self.component[rows]]
         return fields
 
     def rigid_motions(self) -> RigidMotions:
@@ -259,11 +260,9 @@ class DofMap:
         scipy.sparse.csr_matrix
         """
         n = len(self)
-        number = np.full((len(self.coordinates), 6), -1, dtype=np.intp)
-        number[self.node, self.component] = np.arange(n)
         rows = np.arange(n) if rotations else np.flatnonzero(self.component < 3)
         first = self.component[rows] // 3 * 3
-        columns = number[self.node[rows, None], first[:, None] + np.arange(3)]
+        columns = self.table[self.node[rows, None], first[:, None] + np.arange(3)]
         values = np.where(columns >= 0, unit[self.component[rows] - first], 0.0)
         row, column = np.nonzero(values)
         entries = (values[row, column], (rows[row], columns[row, column]))

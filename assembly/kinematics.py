@@ -42,7 +42,8 @@ def centripetal_unit(pair: tuple[int, int]) -> Array:
 
 
 SKEW_UNITS: tuple[Array, ...] = tuple(skew(e) for e in np.eye(3))
-CENTRIPETAL_UNITS: tuple[Array, ...] = tuple(centripetal_unit(pair) for pair in PAIRS)
+# A of the accelerations A X of the first nine unit kinematics: ω̃ω̃ = Σ ω_iω_j A and ε̃ = Σ ε_i A.
+FRAME_UNITS: tuple[Array, ...] = (*(centripetal_unit(pair) for pair in PAIRS), *SKEW_UNITS)
 
 
 def acceleration_units(X: ArrayLike) -> Array:
@@ -53,7 +54,7 @@ def acceleration_units(X: ArrayLike) -> Array:
     """
     X = np.asarray(X, dtype=float)
     out = np.empty((*X.shape, UNIT_COUNT))
-    for k, unit in enumerate((*CENTRIPETAL_UNITS, *SKEW_UNITS)):
+    for k, unit in enumerate(FRAME_UNITS):
         out[..., k] = X @ unit.T
     out[..., 9:] = np.eye(3)
     return out
@@ -102,6 +103,10 @@ class Kinematics:
     def twist(self) -> Array:
         """Velocity of the origin and angular velocity, (6,)."""
         return np.concatenate([self.velocity, self.omega])
+
+    def loads(self) -> Array:
+        """Multipliers (18,) of the unit loads of a body: `coefficients`; of dampers, `twist`."""
+        return np.concatenate([self.coefficients(), self.twist()])
 
 
 def unit_coefficients(omega: Array, epsilon: Array, acceleration: Array) -> Array:

@@ -53,9 +53,7 @@ MOVED: dict[str, dict[str, str]] = {
 }
 
 
-def attach(
-    package: str, file: str
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def attach(package: str, file: str) -> Exports:
     """`__getattr__`, `__dir__` and `__all__` of a package.
 
     Parameters

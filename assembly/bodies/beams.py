@@ -15,7 +15,6 @@ from assembly.elements.bar import BarFamily
 from assembly.elements.beam import BeamFamily
 from assembly.elements.beam_shapes import LineRule, Stations, gauss
 from assembly.elements.family import ElementFamily
-from assembly.elements.offset import OffsetFamily
 from assembly.elements.section_inertia import SectionInertia
 from assembly.errors import InputError
 from assembly.kinematics import as_vector, unit_axis
@@ -147,18 +146,19 @@ def beam(
     stations = uniform_stations(
         *straight(ends, rule), frames, rule, section, material, theory, rotary_inertia, mu, wagner
     )
+    arms = None
+    if end_offsets is not None:
+        offsets = [as_vector(arm, "end_offsets") for arm in end_offsets]
+        if len(offsets) != 2 or (planar and any(arm[2] for arm in offsets)):
+            raise InputError(
+                "end_offsets: expected two arms, in the x-y plane if the beam is planar"
+            )
+        arms = np.zeros((elements, 2, 3))
+        arms[0, 0], arms[-1, 1] = offsets
+        nodes[[0, -1]] -= offsets
     dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
-    family = BeamFamily(dofs, chain(elements), stations)
-    if end_offsets is None:
-        return supported(dofs, family, clamped, pinned, pin_axis, name)
-    arms = [as_vector(arm, "end_offsets") for arm in end_offsets]
-    if len(arms) != 2 or (planar and any(arm[2] for arm in arms)):
-        raise InputError("end_offsets: expected two arms, in the x-y plane if the beam is planar")
-    support_points = nodes.copy()
-    support_points[0], support_points[-1] = nodes[0] - arms[0], nodes[-1] - arms[1]
-    support_dofs = DofMap.regular(support_points, PLANAR if planar else SPATIAL)
-    offset_family = OffsetFamily(support_dofs, family, dofs, np.arange(elements + 1))
-    return supported(support_dofs, offset_family, clamped, pinned, pin_axis, name)
+    family = BeamFamily(dofs, chain(elements), stations, arms)
+    return supported(dofs, family, clamped, pinned, pin_axis, name)
 
 
 @described

@@ -106,8 +106,7 @@ def _mass(body: BodyData, inertia_loads: Array) -> list[str]:
     if not mass > 0.0:
         return []
     lines = [f"  mass: {mass:.6g} kg"]
-    axes = [k for k in range(3) if np.any(fields[:, k])]
-    if len(axes) == 3:
+    if fields[:, :3].any(axis=0).all():
         unit = inertia_loads[:, 9:12]
         moments = -fields[:, 3:].T @ unit  # ∫ρ (e_k × X)·e_j, whose skew part is the mass × centre
         centre = -np.array([moments[1, 2], moments[2, 0], moments[0, 1]]) / mass

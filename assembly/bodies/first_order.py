@@ -23,7 +23,7 @@ load. φ are Ritz modes of the span of the responses to the twelve unit loads.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -80,30 +80,20 @@ class FirstOrder:
 
     def __init__(self, ops: BodyOperators) -> None:
         self.ops, self.body, self.statics = ops, ops.body, ops.statics
-        self._changes: dict[int, Displaced] = {}
         self._load_changes: dict[bytes, Displaced] = {}
-        self._squares: dict[tuple[int, int], Displaced] = {}
-        self._couplings: dict[int, tuple[Array, Array]] = {}
-        self._load_forms: dict[int, tuple[Array, Array]] = {}
-        self._products: dict[tuple[int, int], Array] = {}
+        # Each computed once.
+        self.change, self._square = cache(self._change), cache(self._square_of_units)
+        self._coupling, self._forms = cache(self._coupling_of), cache(self._forms_of)
+        self._product = cache(self._product_of)
 
     def loads(self, motion: Kinematics) -> dict[int, float]:
         """The multiples of the unit loads that act, by their number."""
-        values = [motion.coefficients()]
-        if self.ops.B_damper:
-            values.append(motion.twist())
-        numbers = np.concatenate(values)
+        numbers = motion.loads()[: len(self.ops.B)]
         return {int(k): float(numbers[k]) for k in np.flatnonzero(numbers)}
 
-    def change(self, unit: int) -> Displaced:
+    def _change(self, unit: int) -> Displaced:
         """The derivatives of K_T (beyond K_G), M and D by one unit load."""
-        if unit not in self._changes:
-            if unit < UNIT_COUNT:
-                change = self.change_of(self.statics.unit_response[:, unit], unit)
-            else:
-                change = self.change_of(self.statics.damper_response[:, unit - UNIT_COUNT])
-            self._changes[unit] = change
-        return self._changes[unit]
+        return self.change_of(*self._response(unit))
 
     def load_changes(self, loads: Array) -> list[Displaced]:
         """Those by the responses to loads (all DOFs, k), the same objects for the same loads."""
@@ -114,11 +104,9 @@ class FirstOrder:
         """Those by the motions `mobile`."""
         return [self.change_of(u) for u in self.mobile.T]
 
-    def change_of(self, u: Array, unit: int | None = None) -> Displaced:
-        """The same by a displacement u (all DOFs,), and by one unit kinematics that causes it."""
-        c = np.zeros(UNIT_COUNT)
-        if unit is not None:
-            c[unit] = 1.0
+    def change_of(self, u: Array, coefficients: Array | None = None) -> Displaced:
+        """The same by a displacement u (all DOFs,), and by the unit kinematics that cause it."""
+        c = np.zeros(UNIT_COUNT) if coefficients is None else coefficients
         at = Passage.at_rest(u, c, self.body.rayleigh)
         return self._summed([family.displaced(at) for family in self.body.families])
 
@@ -127,28 +115,23 @@ class FirstOrder:
         at = Passage.at_rest(u, coefficients, self.body.rayleigh)
         return self._summed([family.strain_square(at) for family in self.body.families])
 
-    def _square(self, i: int, j: int) -> Displaced:
+    def _square_of_units(self, i: int, j: int) -> Displaced:
         """The coefficient of the product of two unit loads in `square_of`; the same objects."""
-        if (i, j) not in self._squares:
-            (u, c), (v, d) = (self._response(unit) for unit in (i, j))
-            square = self.square_of(u, c)
-            if i != j:
-                # By polarization, with responses alike in size.
-                sizes = np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0)
-                scale = sizes[0] / sizes[1] if min(sizes) > 0.0 else 1.0
-                both = self.square_of(u + scale * v, c + scale * d)
-                three = zip(both, square, self._square(j, j), strict=True)
-                square = Displaced(*(_product(*matrices, scale) for matrices in three))
-            self._squares[i, j] = square
-        return self._squares[i, j]
+        (u, c), (v, d) = (self._response(unit) for unit in (i, j))
+        square = self.square_of(u, c)
+        if i == j:
+            return square
+        # By polarization, with responses alike in size.
+        sizes = np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0)
+        scale = sizes[0] / sizes[1] if min(sizes) > 0.0 else 1.0
+        both = self.square_of(u + scale * v, c + scale * d)
+        three = zip(both, square, self._square(j, j), strict=True)
+        return Displaced(*(_mixed(*matrices, scale) for matrices in three))
 
     def _response(self, unit: int) -> tuple[Array, Array]:
         """Displacement (all DOFs,) by a unit load, and its coefficients (12,)."""
-        c = np.zeros(UNIT_COUNT)
-        if unit >= UNIT_COUNT:
-            return self.statics.damper_response[:, unit - UNIT_COUNT], c
-        c[unit] = 1.0
-        return self.statics.unit_response[:, unit], c
+        U = self.statics.unit_response
+        return U[:, unit], np.eye(U.shape[1])[unit, :UNIT_COUNT]
 
     def _summed(self, each: list[Displaced]) -> Displaced:
         whole = []
@@ -182,13 +165,13 @@ class FirstOrder:
         changes += [
             (loads[i] * loads[j], self._square(i, j)) for i in loads for j in loads if i <= j
         ]
-        terms: dict[str, list[tuple[float, Any]]] = {"K_G": [], "M": [], "D": []}
-        for factor, change in changes:
-            for name, A in zip(terms, change, strict=True):
-                if A is not None:
-                    terms[name].append((factor, A))
         n = len(self.body.free)
-        return {name: Combination((n, n), tuple(own)) for name, own in terms.items()}
+
+        def total(part: int) -> Combination:
+            acting = ((c, change[part]) for c, change in changes if change[part] is not None)
+            return Combination((n, n), tuple(acting))
+
+        return {name: total(part) for part, name in enumerate(("K_G", "M", "D"))}
 
     # The error estimate.
 
@@ -196,7 +179,7 @@ class FirstOrder:
     def _modes(self) -> Array:
         """Ritz modes (free, r) with φᵀKφ = 1, of the span of the responses to unit loads."""
         ops = self.ops
-        U = self.statics.unit_response[self.body.free]
+        U = self.statics.unit_response[self.body.free, :UNIT_COUNT]
         sizes = np.sqrt(np.sum(U * (ops.M @ U), axis=0))
         U = U[:, sizes > 0.0] / sizes[sizes > 0.0]
         values, vectors = la.eigh(U.T @ (ops.M @ U))
@@ -206,38 +189,30 @@ class FirstOrder:
         lowest = slice(0, RITZ_MODES)
         return np.asarray(U @ (vectors[:, lowest] / np.sqrt(squares[lowest])))
 
-    def _coupling(self, unit: int) -> tuple[Array, Array]:
+    def _coupling_of(self, unit: int) -> tuple[Array, Array]:
         """U φ and K⁻¹U φ (free, r)."""
-        if unit not in self._couplings:
-            K = self.change(unit).K
-            image = np.zeros_like(self._modes) if K is None else K @ self._modes
-            full = np.zeros((self.body.size, image.shape[1]))
-            full[self.body.free] = image
-            self._couplings[unit] = image, self.statics.response(full)[self.body.free]
-        return self._couplings[unit]
+        K = self.change(unit).K
+        image = np.zeros_like(self._modes) if K is None else K @ self._modes
+        full = np.zeros((self.body.size, image.shape[1]))
+        full[self.body.free] = image
+        return image, self.statics.response(full)[self.body.free]
 
-    def _forms(self, unit: int) -> tuple[Array, Array]:
+    def _forms_of(self, unit: int) -> tuple[Array, Array]:
         """φᵀUφ and φᵀ(K_G + K(ω²))φ (r, r)."""
-        if unit not in self._load_forms:
-            modes, ops, (change, _) = self._modes, self.ops, self._coupling(unit)
-            kinematic = unit < UNIT_COUNT
-            image = (ops.B[unit] if kinematic else ops.B_damper[unit - UNIT_COUNT]) @ modes
-            if unit < len(ops.S):
-                image = image + ops.S[unit] @ modes
-            self._load_forms[unit] = modes.T @ change, modes.T @ image
-        return self._load_forms[unit]
+        modes, ops, (change, _) = self._modes, self.ops, self._coupling(unit)
+        image = ops.B[unit] @ modes
+        if unit < len(ops.S):
+            image = image + ops.S[unit] @ modes
+        return modes.T @ change, modes.T @ image
 
-    def _product(self, i: int, j: int) -> Array:
+    def _product_of(self, i: int, j: int) -> Array:
         """φᵀU_i K⁻¹U_j φ (r, r)."""
-        if (i, j) not in self._products:
-            (image, _), (_, response) = self._coupling(i), self._coupling(j)
-            missing = -(image.T @ response)
-            square = self._square(min(i, j), max(i, j)).K
-            if square is not None:
-                half = 1.0 if i == j else 0.5
-                missing += half * self._modes.T @ (square @ self._modes)
-            self._products[i, j] = missing
-        return self._products[i, j]
+        (image, _), (_, response) = self._coupling(i), self._coupling(j)
+        missing = -(image.T @ response)
+        square = self._square(min(i, j), max(i, j)).K
+        if square is not None:
+            missing += (1.0 if i == j else 0.5) * self._modes.T @ (square @ self._modes)
+        return np.asarray(missing)
 
     def error(self, motion: Kinematics) -> float:
         """The largest relative error of ω² of the Ritz modes by what first order leaves out."""
@@ -252,7 +227,7 @@ class FirstOrder:
         return left_out(missing, changes, stiffness)
 
 
-def _product(both: Any, first: Any, second: Any, scale: float) -> sp.csr_matrix | None:
+def _mixed(both: Any, first: Any, second: Any, scale: float) -> sp.csr_matrix | None:
     """The mixed term of a quadratic form from its values at a + scale b, a and b."""
     if both is None:
         return None

@@ -4,8 +4,8 @@ In the frame of a body, which moves by the rigid motion,
 
     F(d, v, a) = f(d) + inertia of (d, v, a) + damping of v − loads of the motion,
 
-f of the elements at large displacement (`ElementFamily.internal_force`), inertia of the points
-where finite rotations carry them (`ElementFamily.rate_force`). The elements of one kind of all
+f of the elements at large displacement and inertia of the points where finite rotations carry them
+(`ElementFamily.force`). The elements of one kind of all
 bodies are evaluated in one pass, each with the motion of its own body.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +22,7 @@ import scipy.sparse as sp
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.elements.family import ElementFamily, Passage
-from assembly.elements.large_rotation import spin_of
+from assembly.elements.large_rotation import spin_inverse_matrix
 from assembly.elements.moments import SIZE, kinetic_energy, momenta, velocity_map
 from assembly.system.frozen import PARTS
 from assembly.types import Array, Index
@@ -173,6 +174,11 @@ class MovingBodies:
         rows = np.repeat(np.arange(A.shape[0]) + first, np.diff(A.indptr))
         return self.places(rows, A.indices + first), A.data
 
+    def add(self, values: Array, A: Any, where: slice) -> None:
+        """Add a matrix over the DOFs `where` to values (entries,), in place."""
+        slots, data = self.spread(sp.csr_matrix(A), where.start or 0)
+        values[slots] += data
+
     def places(self, rows: Index, cols: Index) -> Index:
         """Where the entries of a matrix are among all."""
         return np.searchsorted(self._keys, rows * self.size + cols)
@@ -249,8 +255,7 @@ class BodiesMotion:
             force, changes = family.linearized(passage, rates)
             total[where] += force
             for tangent, A in zip(tangents, changes, strict=True):
-                slots, data = stack.spread(sp.csr_matrix(A), where.start or 0)
-                tangent[slots] += data
+                stack.add(tangent, A, where)
         return total, tangents
 
     @cached_property
@@ -291,13 +296,10 @@ class BodiesMotion:
         stack, values = self.stack, self.fixed.copy()
         tangent = np.zeros(values.shape[1])
         for family, where, _, passage in self._passages():
-            first = where.start or 0
             beyond, own = family.tangents(passage)
             for part, A in zip((M, C, D, K_TRANSPORT), beyond, strict=True):
-                slots, data = stack.spread(A, first)
-                values[part, slots] += data
-            slots, data = stack.spread(own.tocsr(), first)
-            tangent[slots] += data
+                stack.add(values[part], A, where)
+            stack.add(tangent, own.tocsr(), where)
         extra = tangent - values[K]
         values[K_G] = 0.5 * (extra + extra[stack.mirror])
         if np.any(self.loading[:, 6:9]):
@@ -325,28 +327,20 @@ class BodiesMotion:
             rigid, d = velocities_of_nodes(body, u[own]) @ twist, body.operators.d.tocsr()
             power -= float(rigid @ (d @ (rigid + v[own])) + v[own] @ (d @ rigid))
             power -= float(np.sum((velocity_map(twist) @ A)[:, 4:] * np.eye(3)))
-            power += 2.0 * kinetic_energy(A, np.zeros(6))
+            power += 2.0 * float(kinetic_energy(A, np.zeros(6)))
         return power
 
     def energies(self, r: Array, R: Array, gravity: Array) -> Energies:
         """Kinetic energy and potentials of bodies whose frames are at r (B, 3), R (B, 3, 3)."""
-        masses = zip(self.moments, self.twist, r, R, strict=True)
-        kinetic, weight = np.sum(
-            [
-                (kinetic_energy(A, v), gravity @ (A[0, 0] * x + Q @ A[0, 1:4]))
-                for A, v, x, Q in masses
-            ],
-            axis=0,
-        )
-        return Energies(float(kinetic), self.strain_energy, -float(weight))
+        A = self.moments
+        kinetic = kinetic_energy(A, self.twist).sum()
+        weight = A[:, 0, 0] @ r + (R @ A[:, 0, 1:4, None]).sum(axis=0)[:, 0]
+        return Energies(float(kinetic), self.strain_energy, -float(gravity @ weight))
 
     def momenta(self, r: Array, R: Array) -> Momenta:
         """Momentum and angular momentum of bodies whose frames are at r (B, 3), R (B, 3, 3)."""
-        linear, angular = np.zeros((2, 3))
-        for A, twist, x, Q in zip(self.moments, self.twist, r, R, strict=True):
-            p, h = (Q @ part for part in momenta(A, twist))
-            linear, angular = linear + p, angular + h + np.cross(x, p)
-        return Momenta(linear, angular)
+        p, h = ((R @ own[..., None])[..., 0] for own in momenta(self.moments, self.twist))
+        return Momenta(p.sum(axis=0), (h + np.cross(r, p)).sum(axis=0))
 
     def power(self, force: Array) -> float:
         """Power, W, of nodal forces (n,) on the absolute motion."""
@@ -370,8 +364,7 @@ def rigid_velocities(body: Body, u: Array) -> Array:
     if len(turning):
         phi = np.zeros((len(dofs.coordinates), 3))
         phi[dofs.node[turning], dofs.component[turning] - 3] = u[turning]
-        T = spin_of(-phi[:, None] + np.zeros((3, 3)), np.eye(3)).swapaxes(-1, -2)
-        rates = np.linalg.inv(T)
+        rates = spin_inverse_matrix(-phi)
         fields[turning, 3:] = rates[dofs.node[turning], dofs.component[turning] - 3]
     return fields
 

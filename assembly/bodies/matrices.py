@@ -22,12 +22,7 @@ from assembly.bodies.made_from import described
 from assembly.dofs import COMPONENTS, DofMap
 from assembly.elements.family import Displaced, ElementFamily, Passage
 from assembly.errors import InputError
-from assembly.kinematics import (
-    CENTRIPETAL_UNITS,
-    SKEW_UNITS,
-    UNIT_COUNT,
-    acceleration_units,
-)
+from assembly.kinematics import FRAME_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Kronecker
 from assembly.linalg.symmetric import is_symmetric
 from assembly.magnitudes import ENTRY, POSITION, WRITTEN
@@ -87,11 +82,8 @@ class GivenMatrices(ElementFamily):
     def stiffness(self) -> Any:
         return self._K
 
-    def gyroscopic(self) -> tuple[Any, ...]:
-        return tuple(self._spread(unit) for unit in SKEW_UNITS)
-
-    def centrifugal(self) -> tuple[Any, ...]:
-        return tuple(self._spread(unit) for unit in CENTRIPETAL_UNITS)
+    def frame_inertia(self) -> tuple[Any, ...]:
+        return tuple(self._spread(unit) for unit in FRAME_UNITS)
 
     def inertia_loads(self) -> Array:
         X = self.dofs.coordinates
@@ -108,7 +100,7 @@ class GivenMatrices(ElementFamily):
             ' geometric={"zz": ...} to from_matrices, or freeze with prestress=None'
         )
 
-    def internal_force(self, passage: Passage) -> Array:
+    def force(self, passage: Passage) -> Array:
         raise self._without("nonlinear")
 
     def displaced(self, passage: Passage) -> Displaced:

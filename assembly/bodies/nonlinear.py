@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.operators import BodyOperators, held_couples, nonzero, present, restrict
+from assembly.bodies.operators import BodyOperators, held_couples, nonzero, restrict
 from assembly.elements.family import Beyond, Passage
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.kinematics import Kinematics
@@ -69,7 +69,7 @@ def equilibrium(
                     f"the load ({failure}); is the motion past a divergence?",
                     partial=u,
                 ) from None
-    return Equilibrium(u, problem.supported_tangent(u), problem.beyond(u))
+    return problem.displaced(u)
 
 
 class _Problem:
@@ -79,28 +79,30 @@ class _Problem:
         coefficients = motion.coefficients()
         self.body, self.statics = ops.body, ops.statics
         self.coefficients, self.omega = coefficients, motion.omega
-        self.load = ops.inertia_loads @ coefficients + ops.damper_loads @ motion.twist()
+        self.load = ops.load(motion)
         factors = [*coefficients[:9], *motion.omega]
         fixed = [*ops.S, *ops.G, *ops.circulatory]
         self.softening = Combination.of(ops.n, factors, fixed).tocsr()
         self.hub = ops.statics.balance_stiffness(motion)
-        self.symmetric = not np.any(coefficients[6:9]) and not ops.B_damper
+        self.symmetric = not np.any(coefficients[6:9]) and not nonzero(ops.d)
 
-    def excess(self, share: float, u: Array) -> Array:
-        """Internal less external force (n,): zero at the free DOFs, the reaction at others."""
+    def balance(self, share: float, u: Array) -> tuple[Array, sp.csr_matrix]:
+        """Internal less external force (n,), zero at the free DOFs, the reaction at others; and its
+        derivative (n, n)."""
         at = Passage.at_rest(u, share * self.coefficients)
-        force = np.sum([family.internal_force(at) for family in self.body.families], axis=0)
-        return np.asarray(force + share * ((self.softening + self.hub) @ u - self.load))
+        each = [family.linearized(at, rates=False) for family in self.body.families]
+        of_load: Any = share * (self.softening + self.hub)
+        force = np.sum([own for own, _ in each], axis=0) + of_load @ u - share * self.load
+        return np.asarray(force), sp.csr_matrix(sum((K.tocsr() for _, (K,) in each), of_load))
 
     def newton(self, share: float, u: Array) -> Array:
         """The displacement (n,) under a share of the load, from an estimate u."""
         inner = np.flatnonzero(~self.statics.held)
         for _ in range(ITERATIONS):
-            # Before the tangent: families refuse a displacement that is out of their range.
-            residual = -self.excess(share, u)[inner]
-            J = sp.csr_matrix(self.tangent(share, u) + share * self.softening)[inner][:, inner]
+            excess, J = self.balance(share, u)
+            J = J[inner][:, inner]
             with Factorization(J, "symmetric" if self.symmetric else "general") as factor:
-                step = np.asarray(factor.solve(residual))
+                step = np.asarray(factor.solve(-excess[inner]))
             size = float(np.linalg.norm(step))
             if not np.isfinite(size):
                 raise ConvergenceError("Newton's step is not finite")
@@ -110,27 +112,15 @@ class _Problem:
                 return u
         raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
 
-    def tangent(self, share: float, u: Array) -> sp.csr_matrix:
-        """∂f/∂δ (n, n), the forces of the hub of a pinned solid in f."""
-        total: Any = share * self.hub
-        at = Passage.at_rest(u, share * self.coefficients)
-        for family in self.body.families:
-            total = total + family.tangent_stiffness(at).tocsr()
-        return sp.csr_matrix(total)
-
-    def beyond(self, u: Array) -> Beyond:
-        """What the families add to M, C and D at u; all internal damping is in D."""
-        at = Passage.at_rest(u, self.coefficients, self.body.rayleigh)
-        at = replace(at, omega=self.omega)
-        each = zip(*(family.rate_tangents(at) for family in self.body.families), strict=True)
-        return Beyond(*(sp.csr_matrix(sum(parts[1:], parts[0])) for parts in each))
-
-    def supported_tangent(self, u: Array) -> sp.csr_matrix:
-        """∂f/∂δ + ½ M̃ (n, n) under the full load, M the couples that hold the body there."""
-        total = self.tangent(1.0, u)
+    def displaced(self, u: Array) -> Equilibrium:
+        """What the families add at u under the full load; all internal damping is in D."""
         body = self.body
-        couples = held_couples(body.dofs, body.hold, self.excess(1.0, u)[body.hold])
-        return sp.csr_matrix(total + couples)
+        at = Passage.at_rest(u, self.coefficients, body.rayleigh)
+        each = [family.tangents(replace(at, omega=self.omega)) for family in body.families]
+        tangent = sum((K.tocsr() for _, K in each), self.hub)
+        couples = held_couples(body.dofs, body.hold, self.balance(1.0, u)[0][body.hold])
+        beyond = (sp.csr_matrix(sum(A)) for A in zip(*(own for own, _ in each), strict=True))
+        return Equilibrium(u, sp.csr_matrix(tangent + couples), Beyond(*beyond))
 
 
 def displaced(ops: BodyOperators, parts: dict[str, Any], shape: Equilibrium) -> dict[str, Any]:
@@ -139,14 +129,15 @@ def displaced(ops: BodyOperators, parts: dict[str, Any], shape: Equilibrium) -> 
     parts: of the undeformed one. K_G is the tangent, over all DOFs of the body, less K. The
     families' D holds all internal damping.
     """
-    changes = [restrict(A, ops.keep, {}) for A in (*shape.beyond[:3], shape.tangent)]
-    M, C, D, tangent = ((A,) if nonzero(A) else () for A in changes)
-    one = (1.0,)
-    return present(
-        dict(
-            M=parts["M"] + Combination.of(ops.n, one * len(M), M),
-            C=parts["C"] + Combination.of(ops.n, one * len(C), C),
-            D=Combination.of(ops.n, (1.0, 1.0, *one * len(D)), (ops.D, ops.d, *D)),
-            K_G=Combination.of(ops.n, (*one * len(tangent), -1.0), (*tangent, ops.K)),
-        )
+    M, C, D, tangent = (restrict(A, ops.keep, {}) for A in (*shape.beyond[:3], shape.tangent))
+
+    def total(*operators: Any) -> Combination:
+        acting = [A for A in operators if nonzero(A)]
+        return Combination.of(ops.n, [1.0] * len(acting), acting)
+
+    return dict(
+        M=parts["M"] + total(M),
+        C=parts["C"] + total(C),
+        D=total(ops.D, ops.d, D),
+        K_G=total(tangent) + Combination.of(ops.n, [-1.0], [ops.K]),
     )

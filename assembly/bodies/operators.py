@@ -69,39 +69,32 @@ class BodyStatics:
         self.families, self.dofs = body.families, body.dofs
 
     @cached_property
+    def unit_loads(self) -> Array:
+        """Forces of the unit loads on all degrees of freedom, (n, 12 or 18), N and N·m.
+
+        0–11: the unit kinematics. 12–17, with dampers against the surroundings only: −d(v_O + ω̃X)
+        per unit of v_O,i and ω_i. The forces of the hub of a pinned body are included.
+        """
+        hubs = [f.balance(self._forces) for f in self.families]
+        balanced = (forces for forces in hubs if forces is not None)
+        return np.asarray(sum(balanced, self._forces))
+
+    @property
     def inertia_loads(self) -> Array:
-        """Forces of the 12 unit kinematics on all degrees of freedom, (n, 12), N and N·m.
-
-        The forces of the hub of a pinned body are included.
-        """
-        return self._balanced(self._inertia_forces)
+        """Those of the 12 unit kinematics, (n, 12)."""
+        return self.unit_loads[:, :UNIT_COUNT]
 
     @cached_property
-    def damper_loads(self) -> Array:
-        """Forces of the dampers against the surroundings, (n, 6), N and N·m.
-
-        They are −d(v_O + ω̃X) per unit of v_O,i and ω_i, and the forces of the hub of a pinned
-        body.
-        """
-        return self._balanced(self._damper_forces)
-
-    @cached_property
-    def _inertia_forces(self) -> Array:
-        return np.asarray(np.sum([f.inertia_loads() for f in self.families], axis=0))
-
-    @cached_property
-    def _damper_forces(self) -> Array:
+    def _forces(self) -> Array:
+        """The unit loads without what a hub adds to them."""
+        inertia = np.sum([f.inertia_loads() for f in self.families], axis=0)
         d = sum_operators([f.external_damping() for f in self.families], self.body.size)
-        return -np.asarray(d @ self.dofs.rigid_fields())
-
-    def _balanced(self, loads: Array) -> Array:
-        """Loads (n, k) with what the hub of a pinned solid adds to them."""
-        hubs = [forces for f in self.families if (forces := f.balance(loads)) is not None]
-        return np.asarray(np.sum([loads, *hubs], axis=0)) if hubs else loads
+        of_dampers = [-(d @ self.dofs.rigid_fields())] if nonzero(d) else []
+        return np.hstack([inertia, *of_dampers])
 
     def balance_stiffness(self, motion: Kinematics) -> sp.csr_matrix:
         """K_G (n, n) of the forces by which a hub balances all loads of a motion."""
-        loads = self._inertia_forces @ motion.coefficients() + self._damper_forces @ motion.twist()
+        loads = self._forces @ motion.loads()[: self._forces.shape[1]]
         return sp.csr_matrix(self._with_hub([], loads).tocsr())
 
     def _with_hub(self, operators: list[Any], loads: Array) -> Any:
@@ -164,26 +157,16 @@ class BodyStatics:
 
     @cached_property
     def unit_response(self) -> Array:
-        return self.response(self.inertia_loads)
+        """Displacements (n, 12 or 18) under the unit loads."""
+        return self.response(self.unit_loads)
 
     def geometric_unit(self, unit: int) -> Any:
-        """K_G (n, n) over all degrees of freedom per unit of one kinematic quantity (0–11)."""
+        """K_G (n, n) over all degrees of freedom per unit load."""
         # Given stress needs no statics: a cable's K is singular without it.
         needed = len(self.body.hold) > 0 or any(f.stress_from_displacement for f in self.families)
         u = self.unit_response[:, unit] if needed else np.zeros(self.body.size)
-        return self._with_hub([self.geometric(u, unit)], self._inertia_forces[:, unit])
-
-    def geometric_damper_unit(self, unit: int) -> Any:
-        """K_G (n, n) per unit of one component of v_O (0–2) or ω (3–5).
-
-        The load is that of the dampers against the surroundings.
-        """
-        stress = self.geometric(self.damper_response[:, unit])
-        return self._with_hub([stress], self._damper_forces[:, unit])
-
-    @cached_property
-    def damper_response(self) -> Array:
-        return self.response(self.damper_loads)
+        stress = self.geometric(u, unit if unit < UNIT_COUNT else None)
+        return self._with_hub([stress], self._forces[:, unit])
 
     def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:
         """K_G (n, n) of the stress under a displacement (see ElementFamily.geometric).
@@ -244,9 +227,9 @@ class BodyOperators:
     M, K, D, d : operator, shape (n, n)
         Mass, stiffness, internal damping and dampers against the surroundings.
     G, S, B : tuple of operators
-        Per unit of ω_i (3), of ω_iω_j (6), and geometric stiffness per unit of the kinematics.
-    inertia_loads : ndarray
-        Loads (n, units) per unit of the kinematics.
+        Per unit of ω_i (3), of ω_iω_j (6), and geometric stiffness per unit load (12 or 18).
+    unit_loads : ndarray
+        Unit loads (n, 12 or 18), see `BodyStatics.unit_loads`.
     """
 
     def __init__(self, body: BodyData, keep: Index, statics: BodyStatics) -> None:
@@ -261,27 +244,27 @@ class BodyOperators:
         self.K = total([f.stiffness() for f in families])
         self.D = total([f.damping() for f in families])
         self.d = total([f.external_damping() for f in families])
-        self.G = tuple(
-            total(list(group)) for group in zip(*(f.gyroscopic() for f in families), strict=True)
-        )
-        self.S = tuple(
-            total(list(group)) for group in zip(*(f.centrifugal() for f in families), strict=True)
-        )
-        self.inertia_loads: Array = np.asfortranarray(statics.inertia_loads[keep])
-        self.B = self._lazy(statics.geometric_unit, UNIT_COUNT)
-        # Per unit of v_O and ω; none without dampers against the surroundings.
-        self.B_damper = self._lazy(statics.geometric_damper_unit, 6 if nonzero(self.d) else 0)
+        each = zip(*(f.frame_inertia() for f in families), strict=True)
+        moving = tuple(total(list(group)) for group in each)
+        self.S, self.G = moving[:6], moving[6:]
+        self.unit_loads: Array = np.asfortranarray(statics.unit_loads[keep])
+        self.B = tuple(self._lazy(unit) for unit in range(self.unit_loads.shape[1]))
 
-    def _lazy(self, geometric_unit: Callable[[int], Any], count: int) -> tuple[Lazy, ...]:
-        def maker(unit: int) -> Callable[[], Any]:
-            return lambda: restrict(geometric_unit(unit), self.keep, {})
+    def _lazy(self, unit: int) -> Lazy:
+        return Lazy(
+            (self.n, self.n), lambda: restrict(self.statics.geometric_unit(unit), self.keep, {})
+        )
 
-        return tuple(Lazy((self.n, self.n), maker(k)) for k in range(count))
+    @property
+    def inertia_loads(self) -> Array:
+        """Forces (n, 12) of the unit kinematics."""
+        return self.unit_loads[:, :UNIT_COUNT]
 
     @cached_property
     def damper_loads(self) -> Array:
         """Forces (n, 6) of the dampers against the surroundings per unit of v_O and ω."""
-        return np.zeros((self.n, 6)) if not self.B_damper else self.statics.damper_loads[self.keep]
+        loads = self.unit_loads[:, UNIT_COUNT:]
+        return loads if loads.size else np.zeros((self.n, 6))
 
     @cached_property
     def dampers(self) -> sp.csr_matrix:
@@ -291,17 +274,8 @@ class BodyOperators:
     def load(self, motion: Kinematics) -> Array:
         """Loads (n,) of the inertia of a motion and of the dampers against the surroundings."""
         total = np.zeros(self.n)
-        add_weighted(total, self.inertia_loads, motion.coefficients())
-        if self.B_damper:
-            add_weighted(total, self.damper_loads, motion.twist())
+        add_weighted(total, self.unit_loads, motion.loads()[: len(self.B)])
         return total
-
-    @cached_property
-    def _zeros(self) -> frozenset[int]:
-        """Identities of the fixed operators that are zero."""
-        fixed = (self.M, self.K, self.D, self.d, *self.G, *self.S)
-        held = self.circulatory if nonzero(self.d) else ()
-        return frozenset(id(A) for A in (*fixed, *held) if not nonzero(A))
 
     @cached_property
     def circulatory(self) -> tuple[sp.csr_matrix, ...]:
@@ -309,35 +283,31 @@ class BodyOperators:
         dofs = self.body.dofs.select(self.keep)
         return tuple(sp.csr_matrix(self.d.tocsr() @ dofs.turning(unit)) for unit in SKEW_UNITS)
 
+    @cached_property
+    def _terms(self) -> dict[str, list[tuple[int, Any]]]:
+        """The fixed matrices of each part that are not zero, with the places of their multipliers
+        in `parts`."""
+        whole = dict(
+            M=[(0, self.M)],
+            C=enumerate(self.G, 3),
+            D=[(1, self.M), (2, self.K), (0, self.D), (0, self.d)],
+            K=[(0, self.K)],
+            K_epsilon=enumerate(self.G, 6),
+            K_omega2=enumerate(self.S, 12),
+            K_G=enumerate(self.B, 12),
+            K_D=enumerate(self.circulatory if nonzero(self.d) else (), 9),
+        )
+        return {name: [(k, A) for k, A in terms if nonzero(A)] for name, terms in whole.items()}
+
     def parts(self, motion: Kinematics) -> dict[str, Any]:
         """The named matrices of an instant as combinations of the fixed ones."""
-        a, b = self.body.rayleigh
-        coefficients = motion.coefficients()
-        n, one = self.n, (1.0,)
-        damping = Combination.of(n, (a, b, 1.0, 1.0), (self.M, self.K, self.D, self.d))
-        parts = dict(
-            M=Combination.of(n, one, (self.M,)),
-            C=Combination.of(n, 2.0 * motion.omega, self.G),
-            D=damping,
-            K=Combination.of(n, one, (self.K,)),
-            K_epsilon=Combination.of(n, motion.epsilon, self.G),
-            K_omega2=Combination.of(n, coefficients[:6], self.S),
-            K_G=Combination.of(n, coefficients, self.B)
-            + Combination.of(n, motion.twist()[: len(self.B_damper)], self.B_damper),
-            K_D=Combination.of(n, motion.omega, self.circulatory)
-            if nonzero(self.d)
-            else Combination((n, n)),
-        )
-        return present(parts, lambda A: id(A) not in self._zeros)
-
-
-def present(parts: dict[str, Any], acts: Callable[[Any], bool] | None = None) -> dict[str, Any]:
-    """Combinations without their terms of zeros."""
-    acts = acts or nonzero
-    return {
-        name: Combination(part.shape, tuple((c, A) for c, A in part.terms if acts(A)))
-        for name, part in parts.items()
-    }
+        omega, rates = motion.omega, (1.0, *self.body.rayleigh)
+        numbers = np.concatenate([rates, 2.0 * omega, motion.epsilon, omega, motion.loads()])
+        multipliers = numbers.tolist()
+        return {
+            name: Combination.of(self.n, [multipliers[k] for k, _ in terms], [A for _, A in terms])
+            for name, terms in self._terms.items()
+        }
 
 
 def add_weighted(total: Array, columns: Array, weights: Array) -> None:

@@ -65,20 +65,12 @@ def _own_axes(dofs: DofMap, R: Array) -> sp.csr_matrix:
 
     Raises InputError where a rotation mixes a component with one that the node lacks.
     """
-    rows, cols, values = [], [], []
-    for (node, component), k in dofs.numbers.items():
-        first = component - component % 3
-        for axis in range(3):
-            weight = R[axis, component % 3]
-            if abs(weight) < 1e-15:
-                continue
-            other = dofs.numbers.get((node, first + axis))
-            if other is None:
-                raise InputError(f"placed: node {node} lacks a DOF that the rotation mixes in")
-            rows.append(k)
-            cols.append(other)
-            values.append(weight)
-    return sp.csr_matrix((values, (rows, cols)), shape=(len(dofs), len(dofs)))
+    own = dofs.turning(np.where(np.abs(R) < 1e-15, 0.0, R).T, rotations=True)
+    whole = np.asarray(own.multiply(own).sum(axis=1)).ravel() > 1.0 - EQUAL
+    if not whole.all():
+        node = dofs.node[whole.argmin()]
+        raise InputError(f"placed: node {node} lacks a DOF that the rotation mixes in")
+    return own
 
 
 def _rotated_support(body: BodyData, held: Mask, own: sp.csr_matrix) -> Mask:

@@ -50,8 +50,7 @@ def fixed_operators(body: Body, loads: Array, units: tuple[int, ...]) -> dict[Ke
     found |= {("G", i): G for i, G in enumerate(ops.G)}
     found |= {("S", i): S for i, S in enumerate(ops.S)}
     found |= {("K_D", i): A for i, A in enumerate(ops.circulatory)}
-    found |= {("B", i): ops.B[i] for i in units}
-    found |= {("B_damper", i): B for i, B in enumerate(ops.B_damper)}
+    found |= {("B", i): ops.B[i] for i in (*units, *range(UNIT_COUNT, len(ops.B)))}
     found |= {("load", i): B for i, B in enumerate(body.load_stiffness(loads))}
     return {key: A for key, A in found.items() if nonzero(A)}
 
@@ -73,9 +72,7 @@ class ReducedOperators:
         self.G = tuple(small("G", i) for i in range(3))
         self.S = tuple(small("S", i) for i in range(6))
         self.circulatory = tuple(small("K_D", i) for i in range(3))
-        self.B = tuple(small("B", i) for i in range(UNIT_COUNT))
-        damped = len(body.full.operators.B_damper)
-        self.B_damper = tuple(small("B_damper", i) for i in range(damped))
+        self.B = tuple(small("B", i) for i in range(len(body.full.operators.B)))
         self.loads = [small("load", i) for i in range(body.load_count)]
         self.inertia_loads = body.turn.T @ (body.shapes.T @ body.full.operators.inertia_loads)
         self.damper_loads = body.turn.T @ (body.shapes.T @ body.full.operators.damper_loads)

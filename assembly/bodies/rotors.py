@@ -262,17 +262,13 @@ class Rotor:
     def _support(self, spin: float) -> Support:
         """The bearings' matrices on the free DOFs, split into symmetric and skew parts."""
         n, dofs = self.body.size, self.body.dofs
-        rows, cols, k, c = [], [], [], []
-        for node, bearing in self.bearings:
-            numbers = (dofs.index(node, 1), dofs.index(node, 2))
-            stiffness, damping = bearing.matrices(spin)
-            for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
-                rows.append(numbers[i])
-                cols.append(numbers[j])
-                k.append(stiffness[i, j])
-                c.append(damping[i, j])
+        nodes = [node for node, _ in self.bearings]
+        pairs = dofs.table[nodes, 1:3]
+        place = np.repeat(pairs, 2, axis=1).ravel(), np.tile(pairs, 2).ravel()
+        each = [bearing.matrices(spin) for _, bearing in self.bearings]
+        k, c = np.array(each).reshape(-1, 2, 4).swapaxes(0, 1)
         keep = self.free
-        K, D = (sp.csr_matrix((v, (rows, cols)), shape=(n, n))[keep][:, keep] for v in (k, c))
+        K, D = (sp.csr_matrix((v.ravel(), place), (n, n))[keep][:, keep] for v in (k, c))
         symmetric = sp.csr_matrix(0.5 * (K + K.T))
         damping_part = sp.csr_matrix(0.5 * (D + D.T))
         skew = (sp.csr_matrix(K - symmetric), sp.csr_matrix(D - damping_part))

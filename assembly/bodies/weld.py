@@ -141,7 +141,7 @@ def _check_connected(parts: list[tuple[str, Body]], merged: list[Index]) -> None
 
 def _picks(own: Array, dofs: DofMap) -> sp.csr_matrix:
     """The DOFs of a member, pairs of node and component (2, k), among those of the body."""
-    places = [dofs.numbers[node, component] for node, component in own.T.tolist()]
+    places = dofs.table[own[0], own[1]]
     rows = np.arange(len(places))
     return sp.csr_matrix((np.ones(len(places)), (rows, places)), shape=(len(places), len(dofs)))
 

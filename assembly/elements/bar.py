@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.dofs import DofMap
-from assembly.elements.family import Beyond, Displaced, ElementFamily, Passage
+from assembly.elements.family import Displaced, Passage, Rates
+from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.moments import point_moments
 from assembly.elements.scatter import ElementMap
 from assembly.errors import MeshError
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, acceleration_units
-from assembly.types import Array, Index
+from assembly.kinematics import FRAME_UNITS, acceleration_units
+from assembly.types import AnyArray, Array, Index
 
 
-class BarFamily(ElementFamily):
+class BarFamily(FiniteMotion):
     """Bars between nodes connectivity (E, 2): axial stiffness EA (E,), N; mass ρA (E,), kg/m.
 
     The DOFs are any of the displacements 0–2. The strain is the engineering strain l/L − 1, so
@@ -25,8 +24,6 @@ class BarFamily(ElementFamily):
     is what keeps a rotated truss in equilibrium: f_int(R q) = R f_int(q). Raises MeshError when
     a bar has no length.
     """
-
-    resists_rigid_motions = False
 
     def __init__(
         self,
@@ -46,23 +43,17 @@ class BarFamily(ElementFamily):
                 f"bar {int(np.argmin(self.length))}: its two nodes are at the same place"
             )
         self.tangent = span / self.length[:, None]
+        self._along = self.tangent[:, :, None] * self.tangent[:, None, :]
         self.EA = np.broadcast_to(np.asarray(EA, dtype=float), self.length.shape)
-        self.mass_per_length = np.broadcast_to(
-            np.asarray(mass_per_length, float), self.length.shape
-        )
-
-        self.lumped = lumped
-
-    @cached_property
-    def _scalar_mass(self) -> Array:
-        """∫ρA NᵀN of the scalar interpolation (E, 2, 2), or half the mass at each node."""
-        shape = np.eye(2) / 2.0 if self.lumped else np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
-        return np.asarray((self.mass_per_length * self.length)[:, None, None] * shape)
-
-    def _inertia(self, a: Array) -> sp.csr_matrix:
-        """∫ρA Nᵀ a N for a (3, 3)."""
-        blocks = np.einsum("eab,ij->eaibj", self._scalar_mass, a)
-        return self.map.matrix(blocks.reshape(len(self.length), 6, 6))
+        # ∫ρA NᵀN of the scalar interpolation (E, 2, 2), or half the mass at each node.
+        shape = np.eye(2) / 2.0 if lumped else np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
+        mass = np.asarray(mass_per_length, dtype=float) * self.length
+        self._scalar_mass = mass[:, None, None] * shape
+        forms = np.stack([np.eye(3), *FRAME_UNITS])
+        blocks = np.einsum("eab,kij->ekaibj", self._scalar_mass, forms)
+        self._forms = blocks.reshape(-1, 10, 6, 6)
+        loads = -np.einsum("eab,ebik->eaik", self._scalar_mass, acceleration_units(self.ends))
+        self._unit_loads = loads.reshape(-1, 6, 12)
 
     def _stretch(self, weight: Array, direction: Array) -> sp.csr_matrix:
         """Σ weight (E,) × direction (E, 3, 3) on the difference of the two end displacements."""
@@ -70,29 +61,11 @@ class BarFamily(ElementFamily):
         blocks = np.einsum("e,ab,eij->eaibj", weight, difference, direction)
         return self.map.matrix(blocks.reshape(len(self.length), 6, 6))
 
-    @cached_property
-    def _along(self) -> Array:
-        return np.asarray(self.tangent[:, :, None] * self.tangent[:, None, :])
-
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         return (("line", self.map.connectivity),)
 
-    def mass(self) -> sp.csr_matrix:
-        return self._inertia(np.eye(3))
-
     def stiffness(self) -> sp.csr_matrix:
         return self._stretch(self.EA / self.length, self._along)
-
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self._inertia(unit) for unit in SKEW_UNITS)
-
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self._inertia(unit) for unit in CENTRIPETAL_UNITS)
-
-    def inertia_loads(self) -> Array:
-        nodal = acceleration_units(self.ends)
-        loads = -np.einsum("eab,ebik->eaik", self._scalar_mass, nodal)
-        return self.map.vector(loads.reshape(len(self.length), 6, -1))
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
         moved = self.map.gather(u).reshape(-1, 2, 3)
@@ -100,34 +73,42 @@ class BarFamily(ElementFamily):
         N = self.EA * elongation / self.length
         return self._stretch(N / self.length, np.eye(3) - self._along)
 
-    def _stretched(self, u: Array) -> tuple[Array, Array, Array]:
-        """Length, direction and axial force of the displaced bars."""
-        moved = self.ends + self.map.gather(u).reshape(-1, 2, 3)
-        span = moved[:, 1] - moved[:, 0]
-        length = np.linalg.norm(span, axis=1)
-        return length, span / length[:, None], self.EA * (length / self.length - 1.0)
+    def element_forces(
+        self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
+    ) -> AnyArray:
+        """N along the displaced bar, and the inertia, which is linear."""
+        d = state[..., :6]
+        span, length = self._stretched(d)
+        N: AnyArray = self.EA * (length / self.length - 1.0) if static else 0.0 * length
+        inertia: AnyArray = self._linear(d, coefficients) if static else 0.0 * d
+        if rates is not None:
+            drag, resistance = rates
+            v, a = (state[..., k : k + 6].reshape(*d.shape[:-1], 2, 3) for k in (6, 12))
+            a = a + (drag[..., None, :, :] @ v[..., None])[..., 0]
+            inertia = inertia + (self._scalar_mass @ a).reshape(d.shape)
+            if resistance is not None:
+                rate = np.sum(span * (v[..., 1, :] - v[..., 0, :]), axis=-1) / length
+                N = N + resistance * rate
+        pull = (N / length)[..., None] * span
+        return np.asarray(inertia + np.concatenate([-pull, pull], axis=-1))
 
-    def internal_force(self, passage: Passage) -> Array:
-        """N along the displaced bar."""
-        _, n, N = self._stretched(passage.u)
-        pull = N[:, None] * n
-        return self.map.vector(np.concatenate([-pull, pull], axis=1))
+    def _stretched(self, d: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Vectors (..., E, 3) between the displaced nodes, and their lengths."""
+        span = self.ends[:, 1] - self.ends[:, 0] + d[..., 3:] - d[..., :3]
+        return span, np.sqrt(np.sum(span * span, axis=-1))
+
+    def _resistance(self, b: float | Array) -> Array | None:
+        """To rates of stretch, (E,)."""
+        return np.asarray(b * self.EA / self.length) if np.any(b) else None
 
     def strain_energy(self, passage: Passage) -> float:
-        length, _, N = self._stretched(passage.u)
-        return float(0.5 * N @ (length - self.length))
+        _, length = self._stretched(self.map.gather(passage.u))
+        return float(0.5 * np.sum(self.EA * (length - self.length) ** 2 / self.length))
 
     def inertia_moments(self, passage: Passage) -> Array:
         x = self.ends + self.map.gather(passage.u).reshape(-1, 2, 3)
         rates = self.map.gather(passage.v).reshape(-1, 2, 3)
-        bars = zip(self._scalar_mass, x, rates, strict=True)
-        return np.array([point_moments(m, *at) for m, *at in bars])
-
-    def tangent_stiffness(self, passage: Passage) -> sp.csr_matrix:
-        length, n, N = self._stretched(passage.u)
-        along = n[:, :, None] * n[:, None, :]
-        stiff = self._stretch(self.EA / self.length, along)
-        return sp.csr_matrix(stiff + self._stretch(N / length, np.eye(3) - along))
+        return point_moments(self._scalar_mass, x, rates)
 
     def displaced(self, passage: Passage) -> Displaced:
         """The bars turn by n₁ = (I − ttᵀ)Δu/L: EA/L (n₁tᵀ + tn₁ᵀ)."""
@@ -148,21 +129,3 @@ class BarFamily(ElementFamily):
     def _of_turned(self, directions: Array, b: float) -> Displaced:
         K = self._stretch(self.EA / self.length, directions)
         return Displaced(K, None, b * K if b else None)
-
-    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
-        _, n, _ = self._stretched(passage.u)
-        return self._stretch(self.EA / self.length, n[:, :, None] * n[:, None, :])
-
-    def rate_tangents(self, passage: Passage) -> Beyond:
-        M, C, D, K = super().rate_tangents(passage)
-        b = passage.rayleigh[1]
-        if b and not passage.rests:
-            length, n, _ = self._stretched(passage.u)
-            v = self.map.gather(passage.v).reshape(-1, 2, 3)
-            apart = v[:, 1] - v[:, 0]
-            rate = np.einsum("ei,ei->e", apart, n)
-            across = np.eye(3) - n[:, :, None] * n[:, None, :]
-            turned = rate[:, None, None] * across
-            turned = turned + n[:, :, None] * np.einsum("ei,eij->ej", apart, across)[:, None, :]
-            K = K + b * self._stretch(self.EA / (self.length * length), turned)
-        return Beyond(M, C, D, sp.csr_matrix(K))

@@ -9,6 +9,10 @@ stretch |r′| − 1, as the literature of rotating Timoshenko beams has it (½ 
 without shear strain there). The last is the twist of fibres about that line (Wagner), r² = (Iy +
 Iz)/A. The second-order work of the inertia load on the section's turn comes on top
 (`SectionInertia.load_work`).
+
+The ends of the elements may be at rigid arms r from their nodes. They move by u + φ × r +
+½ φ × (φ × r); the second order lets the force g that an arm passes to the element work on it: g rᵀ,
+made symmetric, less (g·r) I, on φ.
 """
 
 from __future__ import annotations
@@ -25,17 +29,41 @@ from assembly.elements.family import Displaced, ElementFamily, Passage
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_beam import LargeBeam
 from assembly.elements.scatter import ElementMap
+from assembly.elements.section_inertia import joined
 from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import AnyArray, Array, Index
 
 
 class BeamFamily(FiniteMotion):
-    """Beam elements between nodes connectivity (E, 2) of a body with DOFs `dofs`."""
+    """Beam elements between nodes connectivity (E, 2) of a body with DOFs `dofs`.
 
-    def __init__(self, dofs: DofMap, connectivity: Index, stations: Stations) -> None:
-        self.size, self.stations = len(dofs), stations
+    arms (E, 2, 3), m: from the nodes to the ends of the elements; None where these are the nodes.
+    """
+
+    def __init__(
+        self, dofs: DofMap, connectivity: Index, stations: Stations, arms: Array | None = None
+    ) -> None:
+        self.size, self.stations, self.arms = len(dofs), stations, arms
         self.map = ElementMap(dofs, connectivity, (0, 1, 2, 3, 4, 5))
-        self.shapes = BeamShapes(stations, dofs.coordinates[connectivity])
+        nodes = dofs.coordinates[connectivity]
+        self.shapes = BeamShapes(stations, nodes if arms is None else nodes + arms)
+
+    @cached_property
+    def _arm_map(self) -> Array | None:
+        """Motion of the ends by that of the nodes, linear, (E, 12, 12)."""
+        if self.arms is None:
+            return None
+        B = np.tile(np.eye(12), (len(self.arms), 1, 1))
+        B[:, :3, 3:6], B[:, 6:9, 9:] = -skew(self.arms[:, 0]), -skew(self.arms[:, 1])
+        return B
+
+    def _at_nodes(self, A: Array) -> Array:
+        """Matrices (E, ..., 12, 12) on the nodes, of those on the ends."""
+        B = self._arm_map
+        if B is None:
+            return A
+        B = B.reshape(len(B), *(1,) * (A.ndim - 3), 12, 12)
+        return np.asarray(B.swapaxes(-1, -2) @ A @ B)
 
     @cached_property
     def _forms(self) -> Array:  # type: ignore[override]
@@ -45,7 +73,7 @@ class BeamFamily(FiniteMotion):
         H = (lengths[..., None, None, None] * H).transpose(0, 1, 3, 2, 4)
         rows = N.reshape(E, Q * 6, 12).transpose(0, 2, 1)
         forms = (rows @ H.reshape(E, Q * 6, 120)).reshape(E, 12, 10, 12)
-        return np.asarray(forms.transpose(0, 2, 1, 3))
+        return self._at_nodes(forms.transpose(0, 2, 1, 3))
 
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         return (("line", self.map.connectivity),)
@@ -61,7 +89,7 @@ class BeamFamily(FiniteMotion):
         return np.asarray(half[..., None] * np.cross(t[:, None], axes[:, :, 1:].swapaxes(1, 2)))
 
     def stiffness(self) -> sp.csr_matrix:
-        return self.map.matrix(self.shapes.stiffness)
+        return self.map.matrix(self._at_nodes(self.shapes.stiffness))
 
     @cached_property
     def _damping(self) -> Array:
@@ -69,7 +97,7 @@ class BeamFamily(FiniteMotion):
         relative, resistance = self.shapes.relative, self.shapes.resistance
         if resistance is None:
             return np.zeros_like(self.shapes.stiffness)
-        return symmetric(relative.transpose(0, 2, 1) @ resistance @ relative)
+        return symmetric(self._at_nodes(relative.transpose(0, 2, 1) @ resistance @ relative))
 
     def _resistance(self, b: float | Array) -> Array | None:
         """Of the sections' damping and of b times their stiffness, (E, 6, 6); None without."""
@@ -85,15 +113,19 @@ class BeamFamily(FiniteMotion):
         H = self.shapes.lengths[..., None, None] * spin
         return self.map.matrix((N.swapaxes(-1, -2) @ H @ N).sum(axis=1))
 
+    def _end_forces(self, u: Array, coefficients: Array) -> Array:
+        """Forces (E, 12) on the ends of the elements."""
+        d = self.map.gather(u)[..., None]
+        d = d if self._arm_map is None else self._arm_map @ d
+        return np.asarray((self.shapes.stiffness @ d)[..., 0] - self.shapes.loads @ coefficients)
+
     def resultants(self, u: Array, coefficients: Array) -> tuple[Array, Array]:
         """F and Mo (E, Q, 3), N and N·m in body axes, under u (size,) and the inertia load of a
         motion (12,).
 
         Exact: from the forces at the far end and the load between there and the section.
         """
-        st = self.stations
-        ends = (self.shapes.stiffness @ self.map.gather(u)[..., None])[..., 0]
-        ends = ends - self.shapes.loads @ coefficients
+        st, ends = self.stations, self._end_forces(u, coefficients)
         density = (self.shapes.load_density @ coefficients)[..., None]
         F = ends[:, None, 6:9, None] + beyond(st.rule, density[..., :3, :])
         moment_rate = density[..., 3:, :] + skew(st.slope) @ F
@@ -105,7 +137,16 @@ class BeamFamily(FiniteMotion):
         return self._geometric(u, c)
 
     def _geometric(self, u: Array, coefficients: Array) -> sp.csr_matrix:
-        return self.geometric_of_resultants(*self.resultants(u, coefficients), coefficients)
+        total = self.geometric_of_resultants(*self.resultants(u, coefficients), coefficients)
+        if self.arms is None:
+            return total
+        g, work = self._end_forces(u, coefficients), np.zeros((len(self.arms), 12, 12))
+        for k in range(2):
+            force, arm = g[:, 6 * k : 6 * k + 3], self.arms[:, k]
+            turn, dot = slice(6 * k + 3, 6 * k + 6), np.einsum("ei,ei->e", force, arm)
+            outer = symmetric(force[:, :, None] * arm[:, None])
+            work[:, turn, turn] = outer - dot[:, None, None] * np.eye(3)
+        return sp.csr_matrix(total + self.map.matrix(work))
 
     def geometric_of_resultants(
         self, F: Array, Mo: Array, coefficients: Array | None = None
@@ -128,15 +169,16 @@ class BeamFamily(FiniteMotion):
         twist = np.einsum("eqi,eqij->eqj", shapes.tangent, dphi)
         half += np.einsum("eq,eqi,eqj->eij", axial * st.radius2, twist, twist)
         half += np.einsum("eq,eqki,eqkj->eij", axial, shapes.shear, shapes.shear)
-        return self.map.matrix(half + half.transpose(0, 2, 1))
+        return self.map.matrix(self._at_nodes(half + half.transpose(0, 2, 1)))
 
     @cached_property
     def _large(self) -> LargeBeam:
-        return LargeBeam(self.shapes)
+        return LargeBeam(self.shapes, self.arms)
 
-    @property
+    @cached_property
     def _unit_loads(self) -> Array:  # type: ignore[override]
-        return self.shapes.loads
+        B, loads = self._arm_map, self.shapes.loads
+        return loads if B is None else np.asarray(B.swapaxes(-1, -2) @ loads)
 
     def check_range(self, d: Array) -> None:
         self._large.check_range(d)
@@ -147,22 +189,28 @@ class BeamFamily(FiniteMotion):
 
     def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
         stations = [f.stations for f in families]  # type: ignore[attr-defined]
+        arms = None
+        if self.arms is not None:
+            arms = np.concatenate([f.arms for f in families])  # type: ignore[attr-defined]
         nodes = [f.map.connectivity + k for f, k in zip(families, first, strict=True)]  # type: ignore[attr-defined]
-        return BeamFamily(dofs, np.concatenate(nodes), Stations.joined(stations))
+        return BeamFamily(dofs, np.concatenate(nodes), joined(stations), arms)
 
     @property
     def kind(self) -> tuple[object, ...]:
         st = self.stations
-        return BeamFamily, st.X.shape[1], len(st.inertia.parts), st.viscous is None
+        without = st.viscous is None, self.arms is None
+        return BeamFamily, st.X.shape[1], len(st.inertia.parts), *without
 
     def displaced(self, passage: Passage) -> Displaced:
         """Of the elements' own tangent, less what `geometric` has, and M and D of bent elements."""
         (a, b), c = passage.rayleigh, passage.coefficients
         d = self.map.gather(passage.u)
         K = self._large.tangent_slope(d, c) - self._linear_inertia(c)
-        mass, drag = self._large.rate_slopes(d, c, self._resistance(b))
-        M = self.map.matrix(symmetric(mass))
-        D = a * M + self.map.matrix(symmetric(drag)) if a or np.any(drag) else None
+        mass, drag = self._rate_slopes(d, c, b)
+        M = self.map.matrix(mass)
+        D = a * M if a else None
+        if drag is not None:
+            D = a * M + self.map.matrix(drag)
         return Displaced(sp.csr_matrix(self.map.matrix(K) - self._geometric(passage.u, c)), M, D)
 
     def strain_square(self, passage: Passage) -> Displaced:

@@ -67,21 +67,6 @@ class Stations:
     radius2: Array
     viscous: Array | None = None
 
-    @classmethod
-    def joined(cls, parts: list[Stations]) -> Stations:
-        """Those of all elements of several, of one rule, with viscous sections all or none."""
-
-        def joint(name: str) -> Array:
-            return np.concatenate([getattr(part, name) for part in parts])
-
-        names = ("X", "slope", "compliance", "tension_centre", "radius2")
-        return cls(
-            parts[0].rule,
-            inertia=SectionInertia.joined([part.inertia for part in parts]),
-            viscous=None if parts[0].viscous is None else joint("viscous"),
-            **{name: joint(name) for name in names},
-        )
-
 
 class BeamShapes:
     """Shape functions of E elements between ends (E, 2, 3), at their stations.

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from assembly.elements.cells import Batch, Cells
 from assembly.elements.family import Beyond, Displaced, ElementFamily, Passage
 from assembly.elements.moments import point_moments
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, acceleration_units
+from assembly.kinematics import FRAME_UNITS, UNIT_COUNT, acceleration_units
 from assembly.linalg.combination import Combination, Kronecker
 from assembly.magnitudes import ENTRIES
 from assembly.types import Array, Index
@@ -80,13 +80,9 @@ class Continuum(ElementFamily):
     def mass(self) -> Any:
         return Kronecker(self.scalar_mass, np.eye(self.dimension))
 
-    def gyroscopic(self) -> tuple[Any, ...]:
+    def frame_inertia(self) -> tuple[Any, ...]:
         d = self.dimension
-        return tuple(Kronecker(self.scalar_mass, unit[:d, :d]) for unit in SKEW_UNITS)
-
-    def centrifugal(self) -> tuple[Any, ...]:
-        d = self.dimension
-        return tuple(Kronecker(self.scalar_mass, unit[:d, :d]) for unit in CENTRIPETAL_UNITS)
+        return tuple(Kronecker(self.scalar_mass, unit[:d, :d]) for unit in FRAME_UNITS)
 
     def inertia_loads(self) -> Array:
         rigid = acceleration_units(self.points)[:, : self.dimension, :]
@@ -124,19 +120,22 @@ class Continuum(ElementFamily):
 
     # Large displacements of a St. Venant–Kirchhoff material, total Lagrangian.
 
-    def internal_force(self, passage: Passage) -> Array:
-        """∫ F S ∇φ (size,), N, with F = I + ∇u, S = c : ½(FᵀF − I)."""
-        d = self.dimension
+    def force(self, passage: Passage) -> Array:
+        """∫ F S ∇φ (size,), N, with F = I + ∇u, S = c : (E + b Ė), E = ½(FᵀF − I), and a M v."""
+        d, (a_mass, b) = self.dimension, passage.rayleigh
         total = np.zeros((len(self.points), d))
         for law, batch in self._batches():
             F = self._deformation(batch, passage.u)
-            first = np.matmul(F, law.stress(_green_strain(F))) * batch.weights[:, :, None, None]
+            strain = _green_strain(F)
+            if b:
+                strain += b * _strain_rate(F, self._gradient(batch, passage.v))
+            first = np.matmul(F, law.stress(strain)) * batch.weights[:, :, None, None]
             e, q, a, _ = batch.gradients.shape
             # f (e, a, i) = Σ_q Σ_k ∂_kφ_a (F S)_ik
             left = batch.gradients.transpose(0, 2, 1, 3).reshape(e, a, q * d)
             forces = np.matmul(left, first.transpose(0, 1, 3, 2).reshape(e, q * d, d))
             np.add.at(total, batch.nodes.ravel(), forces.reshape(-1, d))
-        return total.ravel()
+        return np.asarray(total.ravel() + a_mass * (self.mass() @ passage.v))
 
     def strain_energy(self, passage: Passage) -> float:
         """∫ ½ S : E, J."""
@@ -154,21 +153,29 @@ class Continuum(ElementFamily):
         rates[:, :d] = passage.v.reshape(-1, d)
         return point_moments(self.scalar_mass, x, rates)[None]
 
-    def tangent_stiffness(self, passage: Passage) -> Any:
-        """∂(internal force)/∂u: ∫ (F_iI ∂_Jφ_a) c_IJKL (F_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b."""
+    def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
+        """By u ∫ (F_iI ∂_Jφ_a) c_IJKL (F_jK ∂_Lφ_b) + δ_ij ∇φ_a·S∇φ_b; by v its first term."""
+        a, b = passage.rayleigh
+        D = K = self.zero()
 
-        def blocks(law: Law, batch: Batch) -> Array:
+        def elastic(law: Law, batch: Batch) -> Array:
             F = self._deformation(batch, passage.u)
             return _stressed(law, batch, F, F, _green_strain(F))
 
-        return self._blocked(blocks)
-
-    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
-        def blocks(law: Law, batch: Batch) -> Array:
+        def viscous(law: Law, batch: Batch) -> Array:
             F = self._deformation(batch, passage.u)
             return _products(law, batch, F, F)
 
-        return self._blocked(blocks)
+        def turned(law: Law, batch: Batch) -> Array:
+            F, rate = self._deformation(batch, passage.u), self._gradient(batch, passage.v)
+            return _stressed(law, batch, F, rate, _strain_rate(F, rate))
+
+        if a:
+            D = a * self.mass().tocsr()
+        if b:
+            D = sp.csr_matrix(D + b * self._blocked(viscous))
+            K = K if passage.rests else b * self._blocked(turned)
+        return Beyond(self.zero(), self.zero(), D, K), self._blocked(elastic)
 
     def displaced(self, passage: Passage) -> Displaced:
         """∫ (H_iI ∂_Jφ_a) c_iJ.. + transposed, H = ∇u: the strains of the turned cells."""
@@ -193,20 +200,6 @@ class Continuum(ElementFamily):
         d = self.dimension
         K = self.cells.pattern.symmetric(self._summed(blocks, d * d).reshape(-1, d, d))
         return Displaced(K, None, Combination.of(self.size, [b], [K]) if b else None)
-
-    def rate_tangents(self, passage: Passage) -> Beyond:
-        """With ∂/∂u of the viscous force ∫ F S(sym FᵀĠ) ∇φ, Ġ = ∇v."""
-        M, C, D, K = super().rate_tangents(passage)
-        b = passage.rayleigh[1]
-        if b and not passage.rests:
-
-            def blocks(law: Law, batch: Batch) -> Array:
-                F, rate = self._deformation(batch, passage.u), self._gradient(batch, passage.v)
-                mixed = np.matmul(np.swapaxes(F, -1, -2), rate)
-                return _stressed(law, batch, F, rate, 0.5 * (mixed + np.swapaxes(mixed, -1, -2)))
-
-            K = K + b * self._blocked(blocks)
-        return Beyond(M, C, D, sp.csr_matrix(K))
 
     def _gradient(self, batch: Batch, u: Array) -> Array:
         """∇u at the points of a batch of cells."""
@@ -256,3 +249,9 @@ def _stressed(law: Law, batch: Batch, F: Array, H: Array, strain: Array) -> Arra
 def _green_strain(F: Array) -> Array:
     """E = ½(FᵀF − I)."""
     return np.asarray(0.5 * (np.matmul(np.swapaxes(F, -1, -2), F) - np.eye(F.shape[-1])))
+
+
+def _strain_rate(F: Array, rate: Array) -> Array:
+    """Ė = ½(FᵀĠ + ĠᵀF) of the gradient Ġ of velocities."""
+    mixed = np.matmul(np.swapaxes(F, -1, -2), rate)
+    return np.asarray(0.5 * (mixed + np.swapaxes(mixed, -1, -2)))

@@ -93,7 +93,7 @@ class Displaced(NamedTuple):
 
 
 class ElementFamily:
-    """Base of the families: every contribution is zero by default.
+    """Base of the families: every contribution is zero by default, forces in motion are linear.
 
     All matrices are (size, size) over all DOFs of the body, before supports. A matrix is
     any object with `shape`, `@` and `tocsr()`. A unit number counts the unit
@@ -132,13 +132,13 @@ class ElementFamily:
         """K, elastic."""
         return self.zero()
 
-    def gyroscopic(self) -> tuple[Any, ...]:
-        """G_x, G_y, G_z with G(w) = Σ w_i G_i = ∫ρ Nᵀ w̃ N."""
-        return (self.zero(),) * 3
+    def frame_inertia(self) -> tuple[Any, ...]:
+        """∫ρ Nᵀ A N of the nine A of `assembly.kinematics.FRAME_UNITS`.
 
-    def centrifugal(self) -> tuple[Any, ...]:
-        """The six S_ij with K(ω²) = Σ_{i≤j} ω_iω_j S_ij = ∫ρ Nᵀ ω̃ω̃ N, in PAIRS order."""
-        return (self.zero(),) * 6
+        The six S_ij with K(ω²) = Σ_{i≤j} ω_iω_j S_ij = ∫ρ Nᵀ ω̃ω̃ N, and G_x, G_y, G_z with G(w) =
+        Σ w_i G_i = ∫ρ Nᵀ w̃ N.
+        """
+        return (self.zero(),) * 9
 
     def inertia_loads(self) -> Array:
         """Generalised forces (size, 12) of the unit kinematics.
@@ -175,17 +175,9 @@ class ElementFamily:
         """K_G of the second-order work of the forces of `balance` against loads (size,)."""
         return self.zero()
 
-    def internal_force(self, passage: Passage) -> Array:
-        """Forces (size,) that resist a large displacement; rates do not count."""
-        return np.zeros(self.size)
-
-    def tangent_stiffness(self, passage: Passage) -> Any:
-        """The derivative (size, size) of `internal_force` by the displacement."""
-        return self.zero()
-
     def strain_energy(self, passage: Passage) -> float:
-        """The energy, J, whose gradient `internal_force` is, without that of the inertia load."""
-        return 0.0
+        """The energy, J, of the strains, without that of the inertia load."""
+        return float(0.5 * passage.u @ (self.stiffness() @ passage.u))
 
     def inertia_moments(self, passage: Passage) -> Array:
         """Second moments (E, 7, 7) of the mass.
@@ -209,22 +201,30 @@ class ElementFamily:
         raise NotImplementedError
 
     def force(self, passage: Passage) -> Array:
-        """The sum (size,) of `internal_force` and `rate_force`."""
-        return np.asarray(self.internal_force(passage) + self.rate_force(passage))
+        """Forces (size,) at a large displacement in motion, beyond the linear ones of the inertia.
+
+        Beyond M a + 2G(ω) v, the family's `damping` and the stiffness and loads of the inertia of
+        the frame. The damping of `passage.rayleigh` is all here. By default the linear law.
+        """
+        a, b = passage.rayleigh
+        elastic = self.stiffness() @ (passage.u + b * passage.v)
+        return np.asarray(elastic + a * (self.mass() @ passage.v))
 
     def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
         """`force` and its derivatives by u, v and a.
 
         Without `rates` that by u alone, for Newton's method: forces of rates may be left out of it.
         """
-        if not rates:
-            return self.force(passage), [self.tangent_stiffness(passage)]
-        (M, C, D, K), own = self.tangents(passage)
-        return self.force(passage), [K + own, C + D, M]
+        at = passage if rates else replace(passage, rayleigh=(0.0, 0.0))
+        (M, C, D, K), own = self.tangents(at)
+        return self.force(passage), [K + own, C + D, M] if rates else [own]
 
     def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
-        """`rate_tangents` and `tangent_stiffness`."""
-        return self.rate_tangents(passage), self.tangent_stiffness(passage)
+        """The derivatives of `force`: what the rates cause, and that of the other forces by u."""
+        a, b = passage.rayleigh
+        K = sp.csr_matrix(self.stiffness().tocsr())
+        D = sp.csr_matrix(a * self.mass().tocsr() + b * K)
+        return Beyond(self.zero(), self.zero(), D, self.zero()), K
 
     def displaced(self, passage: Passage) -> Displaced:
         """The derivatives of the matrices by s at the displacement s u, s = 0.
@@ -245,34 +245,3 @@ class ElementFamily:
     def section_resultants(self, passage: Passage) -> Array:
         """Position, force and moment (S, 9) of the sections of beams at a large displacement."""
         return np.zeros((0, 9))
-
-    def rate_force(self, passage: Passage) -> Array:
-        """Forces (size,) of velocities and accelerations, inertia and internal damping.
-
-        Of the linear forces M a + 2G(ω) v and of the family's `damping` only what differs: zero
-        where these hold at any displacement. The damping of `passage.rayleigh` is all here.
-        """
-        a, b = passage.rayleigh
-        force = np.zeros(self.size)
-        if a:
-            force += a * np.asarray(self.mass() @ passage.v)
-        if b:
-            force += b * np.asarray(self.viscous_stiffness(passage) @ passage.v)
-        return force
-
-    def rate_tangents(self, passage: Passage) -> Beyond:
-        """The derivatives of `rate_force`."""
-        a, b = passage.rayleigh
-        D = self.zero()
-        if a:
-            D = D + a * self.mass().tocsr()
-        if b:
-            D = D + b * self.viscous_stiffness(passage)
-        return Beyond(self.zero(), self.zero(), sp.csr_matrix(D), self.zero())
-
-    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
-        """Stiffness (size, size) against strain rates at a displacement, without that of stress.
-
-        K where strains are linear.
-        """
-        return sp.csr_matrix(self.stiffness().tocsr())

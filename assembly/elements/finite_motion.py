@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from assembly.elements.beam_shapes import symmetric
 from assembly.elements.family import Beyond, ElementFamily, Passage, Rates
-from assembly.elements.large_rotation import value_and_jacobian
+from assembly.elements.large_rotation import STEP, value_and_jacobian
 from assembly.elements.scatter import ElementMap
 from assembly.types import AnyArray, Array
 
@@ -45,12 +45,10 @@ class FiniteMotion(ElementFamily):
     def mass(self) -> sp.csr_matrix:
         return self.map.matrix(symmetric(self._forms[:, 0]))
 
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return tuple(self.map.matrix(symmetric(self._forms[:, k])) for k in range(1, 7))
-
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        forms = (self._forms[:, k] for k in (7, 8, 9))
-        return tuple(self.map.matrix(0.5 * (G - G.transpose(0, 2, 1))) for G in forms)
+    def frame_inertia(self) -> tuple[sp.csr_matrix, ...]:
+        forms = self._forms.swapaxes(0, 1)
+        skew = (0.5 * (G - G.transpose(0, 2, 1)) for G in forms[7:])
+        return tuple(self.map.matrix(A) for A in (*symmetric(forms[1:7]), *skew))
 
     def inertia_loads(self) -> Array:
         return self.map.vector(self._unit_loads)
@@ -92,35 +90,36 @@ class FiniteMotion(ElementFamily):
         columns = np.add.outer(np.arange(0, y.shape[-1], n), self.map.columns).ravel()
         return value_and_jacobian(forces, y, columns)
 
-    def internal_force(self, passage: Passage) -> Array:
-        d, c = self.map.gather(passage.u), passage.coefficients
-        self.check_range(d)
-        return self.map.vector(self.element_forces(d, c) - self._linear(d, c))
+    def _rate_slopes(self, d: Array, coefficients: Array, b: float) -> tuple[Array, Array | None]:
+        """The derivatives (E, n, n) by s at s d of M and of the damping of strain rates, s = 0."""
+        E, n = d.shape
+        bent = np.broadcast_to(1j * STEP * d, (n, E, n))
+        c: Any = 1j * STEP * coefficients
+        units, still = np.eye(n)[:, None] + 0.0 * bent, np.zeros((3, 3))
 
-    def rate_force(self, passage: Passage) -> Array:
-        return self._in_motion(passage, static=False)
+        def slope(v: AnyArray, a: AnyArray, resistance: Array | None) -> Array:
+            state = np.concatenate([bent, v, a], axis=-1)
+            forces = self.element_forces(state, c, (still, resistance), static=False)
+            return symmetric(np.moveaxis(forces.imag, 0, -1) / STEP)
+
+        mass, resistance = slope(0.0 * bent, units, None), self._resistance(b)
+        if resistance is None:
+            return mass, None
+        drag = slope(units, 0.0 * bent, resistance) - slope(units, 0.0 * bent, None)
+        return mass, drag
 
     def force(self, passage: Passage) -> Array:
-        return self._in_motion(passage, static=True)
-
-    def _in_motion(self, passage: Passage, static: bool) -> Array:
         state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
-        M, C = self._linear_rates(passage.omega)
-        rates = passage.drag, self._resistance(passage.rayleigh[1])
-        forces = self.element_forces(state, c, rates, static)
-        forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
-        return self.map.vector(forces - self._linear(d, c) if static else forces)
-
-    def tangent_stiffness(self, passage: Passage) -> sp.csr_matrix:
-        d, c = self.map.gather(passage.u), passage.coefficients
-        _, K = self._derivative(lambda d: self.element_forces(d, c), d)
-        return self._tangent(K, c)
-
-    def _tangent(self, K: Array, coefficients: Array) -> sp.csr_matrix:
-        K = K - self._linear_inertia(coefficients)
-        return self.map.matrix(K if np.any(coefficients[..., 6:9]) else symmetric(K))
+        if passage.rests:
+            forces = self.element_forces(d, c)
+        else:
+            M, C = self._linear_rates(passage.omega)
+            rates = passage.drag, self._resistance(passage.rayleigh[1])
+            forces = self.element_forces(state, c, rates)
+            forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
+        return self.map.vector(forces - self._linear(d, c))
 
     def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
         state, c = self.map.path(passage), passage.coefficients
@@ -131,6 +130,8 @@ class FiniteMotion(ElementFamily):
         moving = state if rates else d
 
         def forces(at: AnyArray) -> AnyArray:
+            if passage.rests and not rates:
+                return self.element_forces(at, c)
             still = state[:, at.shape[-1] :]
             still = np.broadcast_to(still, (*at.shape[:-1], still.shape[-1]))
             at = np.concatenate([at, still], axis=-1)
@@ -143,9 +144,6 @@ class FiniteMotion(ElementFamily):
         blocks = np.split(by, by.shape[-1] // d.shape[-1], axis=-1)
         changes = [self.map.matrix(A - B) for A, B in zip(blocks, linear, strict=False)]
         return self.map.vector(value + (self._unit_loads @ c[..., None])[..., 0]), changes
-
-    def rate_tangents(self, passage: Passage) -> Beyond:
-        return self.tangents(passage)[0]
 
     def tangents(self, passage: Passage) -> tuple[Beyond, sp.csr_matrix]:
         state, c = self.map.path(passage), passage.coefficients
@@ -174,4 +172,5 @@ class FiniteMotion(ElementFamily):
             D, K = symmetric(by_both[..., n:]), K + by_both[..., :n]
         matrices = (symmetric(by_a) - M, by_v - C, D - self._damping, K)
         beyond = Beyond(*(self.map.matrix(matrix) for matrix in matrices))
-        return beyond, self._tangent(static, c)
+        own = static - self._linear_inertia(c)
+        return beyond, self.map.matrix(own if np.any(c[..., 6:9]) else symmetric(own))

@@ -146,10 +146,13 @@ def from_turned_frame(
 
 
 class LargeBeam:
-    """Forces (E, 12) and tangents (E, 12, 12) of elements under nodes' motion d (E, 12), large."""
+    """Forces (E, 12) and tangents (E, 12, 12) of elements under nodes' motion d (E, 12), large.
 
-    def __init__(self, shapes: BeamShapes) -> None:
-        self.shapes = shapes
+    arms (E, 2, 3): from the nodes to the elements' ends, turned with the nodes; None without.
+    """
+
+    def __init__(self, shapes: BeamShapes, arms: Array | None = None) -> None:
+        self.shapes, self.arms = shapes, arms
         weights = shapes.stations.rule.weights[:, None, None]
         self._lengths = shapes.lengths[..., None]
         self._on_strains = _across(weights * shapes.fields[..., 3:, :])
@@ -179,8 +182,8 @@ class LargeBeam:
         rates cause. coefficients (12,) or (E, 12).
         """
         drag, resistance = (None, None) if rates is None else rates
-        path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
-        seen, y = self._seen(path, coefficients)
+        nodes: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
+        path, seen, y = self._seen(nodes, coefficients)
         still, at = value_of(seen), value_of(y)
         on_seen: Any = 0.0
         if resistance is not None:
@@ -190,7 +193,31 @@ class LargeBeam:
         if static:
             on_seen = on_seen + self._strain(still, at, coefficients)
         motion = coefficients if static else None
-        return self._with_inertia(path, on_seen, seen, y, motion, drag)
+        forces = self._with_inertia(path, on_seen, seen, y, motion, drag)
+        return np.asarray(self._on_nodes(value_of(nodes), forces))
+
+    def _ends(self, d: Any) -> Any:
+        """Motion (..., E, 12) of the elements' ends."""
+        if self.arms is None:
+            return d
+        parts = []
+        for k in range(2):
+            u, phi = d[..., 6 * k : 6 * k + 3], d[..., 6 * k + 3 : 6 * k + 6]
+            parts += [u + moved_by(phi, self.arms[:, k] + 0.0 * phi), phi]
+        return np.concatenate(parts, axis=-1)
+
+    def _on_nodes(self, d: Any, forces: Any) -> Any:
+        """Forces (..., E, 12) on the nodes that do the work of those on the ends of the arms."""
+        if self.arms is None:
+            return forces
+        parts = []
+        for k in range(2):
+            force, couple = forces[..., 6 * k : 6 * k + 3], forces[..., 6 * k + 3 : 6 * k + 6]
+            phi = d[..., 6 * k + 3 : 6 * k + 6]
+            pull = turned_by(-phi, force)
+            arm = cross(self.arms[:, k] + 0.0 * pull, pull)
+            parts += [force, couple + spin_transposed(phi, arm)]
+        return np.concatenate(parts, axis=-1)
 
     def tangent_slope(self, d: Array, coefficients: Array) -> Array:
         """The derivative (E, 12, 12) by s of the tangent at s d, under s coefficients, at s = 0.
@@ -199,15 +226,15 @@ class LargeBeam:
         inertia is linear in the coefficients, and counts with the elements straight.
         """
         shapes, c = self.shapes, 1j * STEP * coefficients
-        path: Any = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
-        seen: Any = in_turned_frame(shapes.ends, path)
-        y: Any = element_product(shapes.fields, seen) + shapes.own_fields @ c
+        nodes: Any = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
+        path, seen, y = self._seen(nodes, c)
         forces: Any = from_turned_frame(shapes.ends, path, seen, self._strain(seen, y, c))
+        forces = self._on_nodes(nodes, forces)
 
         def inertia(x: AnyArray) -> AnyArray:
-            own = in_turned_frame(shapes.ends, x)
-            fields = element_product(shapes.fields, own)
-            return self._with_inertia(x, 0.0, own, fields, coefficients)
+            own, seen, fields = self._seen(x, 0.0 * coefficients)
+            forces = self._with_inertia(own, 0.0, seen, fields, coefficients)
+            return np.asarray(self._on_nodes(x, forces))
 
         elastic = np.moveaxis(forces.rate.imag, 0, -1) / STEP
         return np.asarray(elastic + jacobian(inertia, 0.0 * d))
@@ -215,24 +242,9 @@ class LargeBeam:
     def strain_slope(self, d: Array, coefficients: Array) -> Array:
         """The derivative (E, 6, 12) by s of ∂ρ/∂d at s d, under s coefficients, at s = 0."""
         path: Any = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
-        seen, y = self._seen(path, 1j * STEP * coefficients)
+        _, seen, y = self._seen(path, 1j * STEP * coefficients)
         rates: Any = self._generalized(seen, self._strains(y)).rate
         return np.asarray(np.moveaxis(rates.imag, 0, -1) / STEP)
-
-    def rate_slopes(
-        self, d: Array, coefficients: Array, resistance: Array | None
-    ) -> tuple[Array, Array]:
-        """The derivatives (E, 12, 12) by s of M and of the damping of strain rates."""
-        bent = np.broadcast_to(1j * STEP * d, (12, *d.shape))
-        units, c = np.eye(12)[:, None] + 0.0 * bent, 1j * STEP * coefficients
-        moving = np.concatenate([bent, 0.0 * bent, units], axis=-1)
-        none = np.zeros((3, 3))
-        mass = np.moveaxis(self.forces(moving, c, (none, None), static=False).imag, 0, -1) / STEP
-        if resistance is None:
-            return mass, 0.0 * mass
-        state = np.concatenate([bent, units, 0.0 * bent], axis=-1)
-        both = (self.forces(state, c, (none, R), static=False).imag for R in (resistance, None))
-        return mass, np.moveaxis(np.subtract(*both), 0, -1) / STEP
 
     def _strain(self, seen: AnyArray, y: AnyArray, coefficients: AnyArray) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
@@ -300,7 +312,7 @@ class LargeBeam:
 
     def strain_energy(self, d: Array, coefficients: Array) -> float:
         """½ ρᵀHρ + ∫ S₀·(Γ₂, κ₂), J, of all elements."""
-        seen, y = self._seen(d, coefficients)
+        _, seen, y = self._seen(d, coefficients)
         strain = self._strains(y)
         rho = self._generalized(seen, strain)
         bent = 0.5 * np.einsum("ei,eij,ej->", rho, self.shapes.rigidity, rho)
@@ -310,22 +322,22 @@ class LargeBeam:
 
     def moments(self, d: Array, v: Array, coefficients: Array) -> Array:
         """Second moments (E, 7, 7) of the mass (`assembly.elements.moments`)."""
-        path: Any = Taylor.of(d, v, 0.0 * v)
-        _, y = self._seen(path, coefficients)
+        path, _, y = self._seen(Taylor.of(d, v, 0.0 * v), coefficients)
         moved, turns = self._moved(path, y)
         st = self.shapes.stations
         return section_moments(st.inertia, self.shapes.lengths, st.X + moved, turns)
 
-    def _seen(self, d: Any, coefficients: AnyArray) -> tuple[Any, Any]:
-        """Nodes' motion (E, 12) and fields (E, Q, 12) as seen from the elements' frames."""
-        seen: Any = in_turned_frame(self.shapes.ends, d)
+    def _seen(self, d: Any, coefficients: AnyArray) -> tuple[Any, Any, Any]:
+        """Motion of the ends; that and the fields (E, Q, 12) as seen from the elements' frames."""
+        ends = self._ends(d)
+        seen: Any = in_turned_frame(self.shapes.ends, ends)
         y: Any = element_product(self.shapes.fields, seen)
-        return seen, y + _under(self.shapes.own_fields, coefficients)
+        return ends, seen, y + _under(self.shapes.own_fields, coefficients)
 
     def resultants(self, d: Array, coefficients: Array) -> AnyArray:
         """Forces and moments (E, Q, 6) of the sections, in their rotated axes."""
         shapes = self.shapes
-        seen, y = self._seen(d, coefficients)
+        _, seen, y = self._seen(d, coefficients)
         load = np.einsum("eij,ej->ei", shapes.rigidity, self._generalized(seen, self._strains(y)))
         own = shapes.own_resultants @ coefficients
         return np.asarray(np.einsum("eqij,ej->eqi", shapes.balance, load) + own)

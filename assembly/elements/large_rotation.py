@@ -15,7 +15,7 @@ from scipy.special import zeta
 
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor, cross, value_of
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS
+from assembly.kinematics import FRAME_UNITS, SKEW_UNITS
 from assembly.types import AnyArray, Array, Index
 
 _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π
@@ -25,7 +25,7 @@ _SERIES = np.array(
 _SLOPES = _SERIES[:, 1:] * np.arange(1.0, _TERMS)
 # θ² up to which 4, 5, … terms are exact to round-off, with two to spare for derivatives.
 _REACH = np.array([(1e-18 * factorial(2 * n + 1)) ** (1.0 / n) for n in range(2, _TERMS - 2)])
-_FORMS = np.stack([*CENTRIPETAL_UNITS, *SKEW_UNITS])
+_FORMS = np.stack(FRAME_UNITS)
 _SKEWS = np.stack(SKEW_UNITS)
 # cos θ and sin θ/θ in θ²; asin x/x in x²; (1 − ½θ cot ½θ)/θ² = Σ 2ζ(2k)/(2π)²ᵏ θ^(2k−2) in θ².
 _HALF_TURN = np.array([[(-1.0) ** k / factorial(2 * k) for k in range(_TERMS)], _SERIES[0]])

@@ -25,9 +25,9 @@ SIZE = 7
 
 
 def point_moments(mass: Any, x: Array, v: Array) -> Array:
-    """A of a continuum with the scalar mass matrix (N, N), its nodes at x (N, 3) with v (N, 3)."""
-    z = np.concatenate([np.ones((len(x), 1)), x, v], axis=1)
-    return np.asarray(z.T @ (mass @ z))
+    """A (..., 7, 7) of scalar mass matrices (..., N, N), nodes at x (..., N, 3) with v alike."""
+    z = np.concatenate([np.ones((*x.shape[:-1], 1)), x, v], axis=-1)
+    return np.asarray(z.swapaxes(-1, -2) @ (mass @ z))
 
 
 def section_moments(
@@ -59,19 +59,20 @@ def placed_moments(A: Array, r: Array, R: Array) -> Array:
 
 
 def velocity_map(twist: Array) -> Array:
-    """B (3, 7) of the velocity v_O and the angular velocity ω of the frame, (6,), in its axes."""
-    return np.concatenate([twist[:3, None], skew(twist[3:]), np.eye(3)], axis=1)
+    """B (..., 3, 7) of the velocity v_O and the angular velocity ω of frames (..., 6), own axes."""
+    wide = skew(twist[..., 3:])
+    return np.concatenate([twist[..., :3, None], wide, np.eye(3) + 0.0 * wide], axis=-1)
 
 
-def kinetic_energy(A: Array, twist: Array) -> float:
-    """½ ∫ |v|² dm, J."""
+def kinetic_energy(A: Array, twist: Array) -> Array:
+    """½ ∫ |v|² dm (...,), J, of A (..., 7, 7) and twist (..., 6)."""
     B = velocity_map(twist)
-    return float(0.5 * np.sum((B @ A) * B))
+    return np.asarray(0.5 * np.sum((B @ A) * B, axis=(-2, -1)))
 
 
 def momenta(A: Array, twist: Array) -> tuple[Array, Array]:
-    """Momentum (N·s) and angular momentum about the frame's origin (N·m·s), in the frame's axes."""
-    product = A @ velocity_map(twist).T  # ∫ z vᵀ dm
-    xv = product[1:4]
-    spin = np.array([xv[1, 2] - xv[2, 1], xv[2, 0] - xv[0, 2], xv[0, 1] - xv[1, 0]])
-    return product[0], spin
+    """Momenta (..., 3), N·s, and angular momenta about the frames' origins, N·m·s, own axes."""
+    product = A @ velocity_map(twist).swapaxes(-1, -2)  # ∫ z vᵀ dm
+    xv = product[..., 1:4, :]
+    turned = xv - xv.swapaxes(-1, -2)
+    return product[..., 0, :], turned[..., [1, 2, 0], [2, 0, 1]]

@@ -59,18 +59,12 @@ class PlacedFamily(ElementFamily):
     def stiffness(self) -> sp.csr_matrix:
         return self._carried(self.inner.stiffness())
 
-    def gyroscopic(self) -> tuple[sp.csr_matrix, ...]:
-        return self._combined(self.inner.gyroscopic(), self.R.T)
-
-    def centrifugal(self) -> tuple[sp.csr_matrix, ...]:
-        return self._combined(self.inner.centrifugal(), self.P[:6, :6])
-
-    def _combined(self, units: tuple[Any, ...], P: Array) -> tuple[sp.csr_matrix, ...]:
+    def frame_inertia(self) -> tuple[sp.csr_matrix, ...]:
         """The matrices of the body's units from those of the part's, Σ_k P_kj (unit k)."""
-        own = [self._carried(A) for A in units]
+        own = [self._carried(A) for A in self.inner.frame_inertia()]
         return tuple(
-            sp.csr_matrix(sum((p * A for p, A in zip(column, own, strict=True)), self.zero()))
-            for column in P.T
+            sp.csr_matrix(sum((p * A for p, A in zip(column, own, strict=True) if p), self.zero()))
+            for column in self.P[:9, :9].T
         )
 
     def external_damping(self) -> sp.csr_matrix:
@@ -79,10 +73,14 @@ class PlacedFamily(ElementFamily):
     def inertia_loads(self) -> Array:
         return np.asarray(self.B.T @ self.inner.inertia_loads() @ self.P)
 
-    def damping(self) -> sp.csr_matrix:
+    @cached_property
+    def _proportional(self) -> sp.csr_matrix:
+        """a M + b K."""
         a, b = self.rayleigh
-        D = self._carried(self.inner.damping())
-        return sp.csr_matrix(D + a * self.mass() + b * self.stiffness())
+        return sp.csr_matrix(a * self.mass() + b * self.stiffness())
+
+    def damping(self) -> sp.csr_matrix:
+        return sp.csr_matrix(self._carried(self.inner.damping()) + self._proportional)
 
     @cached_property
     def _own_units(self) -> dict[int, sp.csr_matrix]:
@@ -101,12 +99,6 @@ class PlacedFamily(ElementFamily):
             total = total + self.P[k, unit] * self._own_unit(int(k))
         return sp.csr_matrix(total)
 
-    def internal_force(self, passage: Passage) -> Array:
-        return np.asarray(self.B.T @ self.inner.internal_force(self._own_passage(passage)))
-
-    def tangent_stiffness(self, passage: Passage) -> sp.csr_matrix:
-        return self._carried(self.inner.tangent_stiffness(self._own_passage(passage)))
-
     def strain_energy(self, passage: Passage) -> float:
         return self.inner.strain_energy(self._own_passage(passage))
 
@@ -123,16 +115,23 @@ class PlacedFamily(ElementFamily):
     def _own_passage(self, passage: Passage) -> Passage:
         return passage.of_part(self.B, self.R, self.P, self.rayleigh)
 
-    def rate_force(self, passage: Passage) -> Array:
-        a, b = self.rayleigh  # of which the linear damping counts elsewhere
-        force = self.B.T @ self.inner.rate_force(self._own_passage(passage))
-        force = force - a * (self.mass() @ passage.v) - b * (self.stiffness() @ passage.v)
-        return np.asarray(force)
+    # The part's own damping is counted in `damping` as far as it is linear.
 
-    def rate_tangents(self, passage: Passage) -> Beyond:
-        a, b = self.rayleigh
-        M, C, D, K = map(self._carried, self.inner.rate_tangents(self._own_passage(passage)))
-        return Beyond(M, C, sp.csr_matrix(D - a * self.mass() - b * self.stiffness()), K)
+    def force(self, passage: Passage) -> Array:
+        own = self.inner.force(self._own_passage(passage))
+        return np.asarray(self.B.T @ own - self._proportional @ passage.v)
+
+    def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
+        force, own = self.inner.linearized(self._own_passage(passage), rates)
+        changes = [self._carried(A) for A in own]
+        if rates:
+            changes[1] = changes[1] - self._proportional
+        return np.asarray(self.B.T @ force - self._proportional @ passage.v), changes
+
+    def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
+        beyond, own = self.inner.tangents(self._own_passage(passage))
+        M, C, D, K = map(self._carried, beyond)
+        return Beyond(M, C, sp.csr_matrix(D - self._proportional), K), self._carried(own)
 
     def displaced(self, passage: Passage) -> Displaced:
         return self._changed(self.inner.displaced(self._own_passage(passage)))
@@ -142,9 +141,6 @@ class PlacedFamily(ElementFamily):
 
     def _changed(self, own: Displaced) -> Displaced:
         return Displaced(*(None if A is None else self._carried(A) for A in own))
-
-    def viscous_stiffness(self, passage: Passage) -> sp.csr_matrix:
-        return self._carried(self.inner.viscous_stiffness(self._own_passage(passage)))
 
 
 def unit_kinematics(r: Array, R: Array) -> Array:

@@ -15,10 +15,10 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.family import Displaced, ElementFamily, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
-from assembly.elements.large_rotation import STEP, inertia_gradient
+from assembly.elements.large_rotation import inertia_gradient
 from assembly.elements.moments import section_moments
 from assembly.elements.scatter import ElementMap
-from assembly.elements.section_inertia import SectionInertia
+from assembly.elements.section_inertia import SectionInertia, joined
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import UNIT_COUNT
 from assembly.types import AnyArray, Array, Index
@@ -50,7 +50,7 @@ class RigidFamily(FiniteMotion):
 
     def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
         nodes = [f.map.connectivity[:, 0] + k for f, k in zip(families, first, strict=True)]  # type: ignore[attr-defined]
-        inertia = SectionInertia.joined([f.inertia for f in families])  # type: ignore[attr-defined]
+        inertia = joined([f.inertia for f in families])  # type: ignore[attr-defined]
         return RigidFamily(dofs, np.concatenate(nodes), inertia)
 
     def element_forces(
@@ -71,12 +71,6 @@ class RigidFamily(FiniteMotion):
 
     def displaced(self, passage: Passage) -> Displaced:
         """M of the rotated bodies; what the load adds is in `geometric`."""
-        y, units, a = self.map.gather(passage.u), np.eye(6)[:, None], passage.rayleigh[0]
-        turned = np.broadcast_to(1j * STEP * y, (6, *y.shape))
-        state = np.concatenate([turned, 0.0 * turned, units + 0.0 * turned], axis=-1)
-        none = np.zeros((3, 3))
-        forces = (
-            self.element_forces(state, passage.coefficients, (none, None), static=False).imag / STEP
-        )
-        M = self.map.matrix(np.moveaxis(forces, 0, -1))
+        a, d = passage.rayleigh[0], self.map.gather(passage.u)
+        M = self.map.matrix(self._rate_slopes(d, passage.coefficients, 0.0)[0])
         return Displaced(None, M, a * M if a else None)

@@ -27,14 +27,12 @@ class NodePattern:
 
     def __init__(self, count: int, connectivities: Sequence[Index]) -> None:
         self.count = count
-        pattern = sp.csr_matrix((count, count), dtype=np.int8)
-        for cells in (part for nodes in connectivities for part in _runs(nodes)):
-            rows, cols = _pairs(cells)
-            marks = np.ones(rows.size, dtype=np.int8)
-            part = sp.coo_matrix((marks, (rows, cols)), shape=(count, count)).tocsr()
-            part.data[:] = 1
-            pattern = pattern + part
-            pattern.data[:] = 1
+        pattern = sp.csr_matrix((count, count), dtype=np.int32)
+        for nodes in connectivities:
+            starts = nodes.shape[1] * np.arange(len(nodes) + 1)
+            marks = np.ones(nodes.size, dtype=np.int32)
+            cells = sp.csr_matrix((marks, nodes.ravel(), starts), shape=(len(nodes), count))
+            pattern = pattern + cells.T @ cells
         pattern.sort_indices()
         self.indptr, self.indices = pattern.indptr, pattern.indices
         rows_of = np.repeat(np.arange(count, dtype=np.int64), np.diff(self.indptr))
@@ -101,32 +99,15 @@ def _upper_rows(
     return upper.data, upper.indices, np.diff(upper.indptr)
 
 
-def _runs(nodes: Index) -> list[Index]:
-    """Cells in runs whose pairs take little memory."""
-    step = max(1, ENTRIES // nodes.shape[1] ** 2)
-    return [nodes[start : start + step] for start in range(0, len(nodes), step)]
-
-
 def _slots(keys: NDArray[np.int64], nodes: Index, count: int, kind: type) -> Index:
-    """The position of every pair (E, a·a) among the keys."""
+    """The position of every pair (E, a·a) among the keys, in runs that take little memory."""
     slots: Index = np.empty((len(nodes), nodes.shape[1] ** 2), dtype=kind)
-    start = 0
-    for cells in _runs(nodes):
-        slots[start : start + len(cells)] = np.searchsorted(keys, _keys(cells, count))
-        start += len(cells)
+    step = max(1, ENTRIES // nodes.shape[1] ** 2)
+    for start in range(0, len(nodes), step):
+        run = nodes[start : start + step].astype(np.int64)
+        pairs = run[:, :, None] * count + run[:, None, :]
+        slots[start : start + step] = np.searchsorted(keys, pairs.reshape(len(run), -1))
     return slots
-
-
-def _pairs(nodes: Index) -> tuple[Index, Index]:
-    shape = (*nodes.shape, nodes.shape[1])
-    rows = np.broadcast_to(nodes[:, :, None], shape).ravel()
-    cols = np.broadcast_to(nodes[:, None, :], shape).ravel()
-    return rows, cols
-
-
-def _keys(nodes: Index, count: int) -> NDArray[np.int64]:
-    wide = nodes.astype(np.int64)
-    return (wide[:, :, None] * count + wide[:, None, :]).reshape(len(nodes), -1)
 
 
 class ElementMap:
@@ -138,11 +119,11 @@ class ElementMap:
     """
 
     def __init__(self, dofs: DofMap, connectivity: Index, components: tuple[int, ...]) -> None:
-        table = np.full((len(dofs.coordinates), 6), -1, dtype=np.intp)
-        table[dofs.node, dofs.component] = np.arange(len(dofs))
         self.size = size = len(dofs)
         self.connectivity = connectivity
-        self.index = index = table[connectivity][..., components].reshape(len(connectivity), -1)
+        self.index = index = dofs.table[connectivity][..., components].reshape(
+            len(connectivity), -1
+        )
         pairs = (*index.shape, index.shape[1])
         rows = np.broadcast_to(index[:, :, None], pairs).ravel()
         cols = np.broadcast_to(index[:, None, :], pairs).ravel()

@@ -8,17 +8,19 @@ s) + a_O.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from assembly.errors import InputError
-from assembly.kinematics import CENTRIPETAL_UNITS, SKEW_UNITS, UNIT_COUNT, skew
+from assembly.kinematics import FRAME_UNITS, SKEW_UNITS, UNIT_COUNT, skew
 from assembly.types import Array
 
 # Identity, the six P_ij of ω̃ω̃, the three ẽ_i: the order of `inertia_forms`.
-_FORMS = np.stack([np.eye(3), *CENTRIPETAL_UNITS, *SKEW_UNITS])
+_FORMS = np.stack([np.eye(3), *FRAME_UNITS])
 _E = np.stack(SKEW_UNITS)
 # A of each unit kinematics (the three of a_O have none) and its constant acceleration.
 _A = np.concatenate([_FORMS[1:], np.zeros((3, 3, 3))])
@@ -41,12 +43,6 @@ class SectionInertia:
     eta: Array
     J: Array
     turning: Array
-
-    @classmethod
-    def joined(cls, inertias: list[SectionInertia]) -> SectionInertia:
-        """Several in one batch."""
-        each = ((i.m, i.eta, i.J, i.turning) for i in inertias)
-        return cls(*(np.concatenate(arrays) for arrays in zip(*each, strict=True)))
 
     @cached_property
     def parts(self) -> tuple[SectionInertia, ...]:
@@ -133,3 +129,17 @@ class SectionInertia:
         H[..., 3:, :3] = P @ H[..., 3:, :3]
         H[..., 3:, 3:] = P @ H[..., 3:, 3:] @ P
         return H
+
+
+def joined(records: Sequence[Any]) -> Any:
+    """Records of elements in one batch: their arrays, and those of records in them, one after
+    another; what else they have is that of the first."""
+    first = records[0]
+
+    def joint(name: str) -> Any:
+        values = [getattr(record, name) for record in records]
+        if isinstance(values[0], np.ndarray):
+            return np.concatenate(values)
+        return joined(values) if isinstance(values[0], SectionInertia) else values[0]
+
+    return replace(first, **{field.name: joint(field.name) for field in fields(first)})

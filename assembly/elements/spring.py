@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import SPATIAL, DofMap
-from assembly.elements.family import ElementFamily, Passage
+from assembly.elements.family import ElementFamily
 from assembly.elements.scatter import ElementMap
 from assembly.types import Array, Index
 
@@ -16,7 +16,8 @@ class SpringFamily(ElementFamily):
 
     connectivity (E, 2), or (E, 1) for springs between a node and the body's frame. stiffness and
     damping: symmetric (E, 6, 6), SI units. The difference of the motions of two nodes at one place
-    is zero in every rigid motion, and the springs carry no force before the body is loaded.
+    is zero in every rigid motion, and the springs carry no force before the body is loaded. They
+    stay linear, in body axes, at large displacements.
     """
 
     def __init__(self, dofs: DofMap, connectivity: Index, stiffness: Array, damping: Array) -> None:
@@ -34,16 +35,6 @@ class SpringFamily(ElementFamily):
 
     def damping(self) -> sp.csr_matrix:
         return self._between(self._damping)
-
-    def internal_force(self, passage: Passage) -> Array:
-        """Springs stay linear, in body axes."""
-        return np.asarray(self.stiffness() @ passage.u)
-
-    def tangent_stiffness(self, passage: Passage) -> sp.csr_matrix:
-        return self.stiffness()
-
-    def strain_energy(self, passage: Passage) -> float:
-        return float(0.5 * passage.u @ (self.stiffness() @ passage.u))
 
 
 class SurroundingsDamperFamily(ElementFamily):

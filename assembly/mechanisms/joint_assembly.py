@@ -64,7 +64,7 @@ def body_terms(
     terms += [Term(K_D, SPIN + i, A) for i, A in enumerate(ops.circulatory)]
     if stressed:
         terms += [Term(K_G, LOADING + i, ops.B[i]) for i in units]
-        terms += [Term(K_G, TWIST + i, B) for i, B in enumerate(ops.B_damper)]
+        terms += [Term(K_G, TWIST + i, B) for i, B in enumerate(ops.B[12:])]
         stiffened = body.load_stiffness(joint_loads)
         terms += [Term(K_G, JOINTS + i, B) for i, B in enumerate(stiffened)]
     return [term for term in terms if term.factor != 0.0]
@@ -77,7 +77,7 @@ def change_terms(body: Body, joint_loads: Array, units: tuple[int, ...]) -> list
     """
     first = body.first_order
     found = [(LOADING + i, first.change(i)) for i in units]
-    found += [(TWIST + i, first.change(12 + i)) for i in range(len(body.operators.B_damper))]
+    found += [(TWIST + i, first.change(12 + i)) for i in range(len(body.operators.B) - 12)]
     by_load = [*first.load_changes(joint_loads), *first.mobile_changes]
     found += [(JOINTS + i, change) for i, change in enumerate(by_load)]
     parts = K_CHANGE, M_CHANGE, D_CHANGE

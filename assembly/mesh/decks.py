@@ -99,16 +99,11 @@ def node_table(path: Path) -> tuple[NDArray[np.int64], Array]:
 
 def _read(path: Path) -> _Deck:
     deck = _Deck()
+    add = {"*NODE": _add_nodes, "*ELEMENT": _add_elements, "*NSET": _add_set, "*ELSET": _add_set}
     for block in _blocks(path):
         try:
-            if block.keyword == "*NODE":
-                _add_nodes(deck, block)
-            elif block.keyword == "*ELEMENT":
-                _add_elements(deck, block)
-            elif block.keyword == "*NSET":
-                _add_set(deck.node_sets, block, block.options.get("NSET"))
-            elif block.keyword == "*ELSET":
-                _add_set(deck.element_sets, block, block.options.get("ELSET"))
+            if block.keyword in add:
+                add[block.keyword](deck, block)
         except ValueError as fault:
             if isinstance(fault, MeshError):
                 raise
@@ -198,7 +193,9 @@ def _add_elements(deck: _Deck, block: _Block) -> None:
         deck.element_sets.setdefault(block.options["ELSET"], []).extend(table[:, 0].tolist())
 
 
-def _add_set(sets: dict[str, list[int]], block: _Block, label: str | None) -> None:
+def _add_set(deck: _Deck, block: _Block) -> None:
+    sets = deck.node_sets if block.keyword == "*NSET" else deck.element_sets
+    label = block.options.get(block.keyword[1:])
     if label is None:
         raise ValueError("the set has no name")
     members = sets.setdefault(label, [])

@@ -139,7 +139,7 @@ def agreed(comm: Any | None) -> Iterator[None]:
 def of_first(comm: Any | None, make: Callable[[], Any]) -> Any:
     """What `make()` returns on the first rank, on all ranks; its exception is raised on all.
 
-    Arrays of a dictionary are sent without a copy of the whole.
+    Arrays of any size are sent without a copy.
     """
     if comm is None:
         return make()
@@ -147,19 +147,7 @@ def of_first(comm: Any | None, make: Callable[[], Any]) -> Any:
     with agreed(comm):
         if comm.rank == 0:
             value = make()
-    arrays = isinstance(value, dict)
-    if not comm.bcast(arrays):
-        return comm.bcast(value)
-    names = comm.bcast([(k, v.shape, v.dtype) for k, v in value.items()] if arrays else None)
-    if comm.rank > 0:
-        value = {}
-    for name, shape, dtype in names:
-        part = np.ascontiguousarray(value[name]) if comm.rank == 0 else np.empty(shape, dtype)
-        for piece in pieces(part):
-            comm.Bcast(piece)
-        if comm.rank > 0:
-            value[name] = part
-    return value
+    return importlib.import_module("mpi4py.util.pkl5").Intracomm(comm).bcast(value)
 
 
 def pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:

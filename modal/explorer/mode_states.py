@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.magnitudes import ALIKE
 from modal.eigen.tolerances import GROUP
-from modal.explorer.placed_bodies import Geometry, PlacedBody, Point
+from modal.explorer.placed_bodies import PlacedBody
 from modal.explorer.skins import Skin, skin_of
 from modal.types import Array, Complex, Index
-
-ModesAt = Callable[[Point], tuple[Complex, Complex]]
 
 
 @dataclass(frozen=True)
@@ -42,54 +38,45 @@ class State:
     fields: Complex
 
 
-class ShapeSource:
-    """The shapes of the drawn nodes of a model at points.
+@dataclass(frozen=True)
+class Drawing:
+    """What is drawn of the bodies of a model.
 
     Parameters
     ----------
-    modes : callable ``modes(point)``
-        Eigenvalues (k,), rad/s, and vectors (n, k) of the lowest modes at a point.
-    geometry : callable ``geometry(point, vectors)``
-        The placed bodies.
+    names : tuple of str
+        Of the bodies.
+    skins : tuple of Skin
+        Their drawings.
+    size : float
+        Largest extent of the model, m.
     """
 
-    def __init__(self, modes: ModesAt, geometry: Geometry) -> None:
-        self.modes, self.geometry = modes, geometry
-        self._first: Sequence[PlacedBody] = ()
+    names: tuple[str, ...]
+    skins: tuple[Skin, ...]
+    size: float
 
-    def state(self, index: tuple[int, ...], point: Point) -> State | None:
-        """The lowest modes at a point; None where they cannot be computed."""
-        try:
-            eigenvalues, vectors = self.modes(point)
-            bodies = self.geometry(point, vectors)
-        except (AccuracyError, ConvergenceError, SingularSystemError):
-            return None
-        self._first = self._first or bodies
-        poses = np.stack([np.column_stack([one.R, one.r]) for one in bodies])
-        fields = [_fields(one)[:, skin.nodes] for one, skin in zip(bodies, self.skins, strict=True)]
-        return State(index, poses, eigenvalues, np.concatenate(fields, axis=1))
-
-    @cached_property
-    def skins(self) -> tuple[Skin, ...]:
-        """The drawings of the bodies, after the first state."""
-        return tuple(skin_of(one.body, self.size, one.arms, one.discs) for one in self._first)
+    @classmethod
+    def of(cls, bodies: Sequence[PlacedBody]) -> Drawing:
+        """Of the bodies where they stand."""
+        placed = [one.r + one.body.dofs.coordinates @ one.R.T for one in bodies]
+        ends = [one.r + np.asarray(arm) @ one.R.T for one in bodies for arm in one.arms]
+        size = float(np.ptp(np.vstack([*placed, *ends]), axis=0).max()) or 1.0
+        skins = tuple(skin_of(one.body, size, one.arms, one.discs) for one in bodies)
+        return cls(tuple(one.name for one in bodies), skins, size)
 
     @property
     def reach(self) -> float:
-        """Longest arm of a vertex, m, after the first state."""
+        """Longest arm of a vertex, m."""
         return max(float(np.abs(skin.arm).max(initial=0.0)) for skin in self.skins)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the bodies, after the first state."""
-        return tuple(one.name for one in self._first)
-
-    @cached_property
-    def size(self) -> float:
-        """Largest extent of the model at the first point, m."""
-        placed = [one.r + one.body.dofs.coordinates @ one.R.T for one in self._first]
-        ends = [one.r + np.asarray(arm) @ one.R.T for one in self._first for arm in one.arms]
-        return float(np.ptp(np.vstack([*placed, *ends]), axis=0).max()) or 1.0
+    def state(
+        self, index: tuple[int, ...], eigenvalues: Complex, bodies: Sequence[PlacedBody]
+    ) -> State:
+        """The drawn nodes of the bodies in the modes at a point."""
+        poses = np.stack([np.column_stack([one.R, one.r]) for one in bodies])
+        fields = [_fields(one)[:, skin.nodes] for one, skin in zip(bodies, self.skins, strict=True)]
+        return State(index, poses, eigenvalues, np.concatenate(fields, axis=1))
 
 
 def matched(state: State, followed: Complex, last: State | None, reach: float) -> State:

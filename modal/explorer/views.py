@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from xarray import Dataset
 
-from assembly.errors import InputError
+from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
 from modal.eigen.tolerances import HALF
-from modal.explorer.mode_states import (
-    ModesAt,
-    ShapeSource,
-    State,
-    in_phase,
-    indices,
-    matched,
-)
+from modal.explorer.mode_states import Drawing, State, in_phase, indices, matched
 from modal.explorer.placed_bodies import Geometry, Point, placed_bodies
 from modal.maps.classes import NOT_COMPUTED, classes
 from modal.plot.colours import plain
@@ -27,6 +21,8 @@ from modal.reduction.link_space import LinkPoints, linked
 from modal.reduction.motion import link_motion
 from modal.tracking.tracks import default_guard
 from modal.types import Array, Complex
+
+ModesAt = Callable[[Point], tuple[Complex, Complex]]
 
 TRACK_STATES, MAP_STATES = 61, 100
 FEWEST, FEWER_FROM = 5, 3000  # points; degrees of freedom from which there are fewer
@@ -124,7 +120,7 @@ def explorer_view(
     """
     if "verdict" not in dataset and ("frequency" not in dataset or "mode" not in dataset.dims):
         raise InputError("dataset: expected tracks of modal.track or a map of modal.stability_map")
-    view = ExplorerView(title or _title(dataset), dataset)
+    view = ExplorerView(title or plain(str(dataset.attrs.get("title", "") or "results")), dataset)
     names = view.axes
     if len(names) != (2 if view.is_map else 1):
         raise InputError(f"dataset: the page shows maps over two parameters, got {len(names)}")
@@ -154,15 +150,14 @@ def explorer_view(
 
     on_time = names == ("time",)
     reduced = _link_modes(first, dataset["time"].values, count) if on_time else None
-    source = ShapeSource(reduced or full, where)
     chosen = indices(tuple(dataset.sizes[name] for name in names), states)
-    found = _states(view, source, chosen)
-    if not found:
+    drawing, found = _states(view, reduced or full, where, chosen)
+    if drawing is None:
         return replace(
             view, missing="The mode shapes could not be computed at any point of this view."
         )
-    bodies = tuple(zip(source.names, source.skins, strict=True))
-    return ExplorerView(view.title, dataset, bodies, tuple(found), source.size)
+    bodies = tuple(zip(drawing.names, drawing.skins, strict=True))
+    return ExplorerView(view.title, dataset, bodies, tuple(found), drawing.size)
 
 
 def _link_modes(first: FrozenSystem, times: Array, count: int) -> ModesAt | None:
@@ -187,17 +182,16 @@ def _link_modes(first: FrozenSystem, times: Array, count: int) -> ModesAt | None
     return at
 
 
-def _title(dataset: Dataset) -> str:
-    return plain(str(dataset.attrs.get("title", "") or "results"))
-
-
 def _point(dataset: Dataset, index: tuple[int, ...], names: tuple[str, ...]) -> dict[str, float]:
     return {name: float(dataset[name][i]) for name, i in zip(names, index, strict=True)}
 
 
-def _states(view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...]]) -> list[State]:
+def _states(
+    view: ExplorerView, modes: ModesAt, geometry: Geometry, chosen: list[tuple[int, ...]]
+) -> tuple[Drawing | None, list[State]]:
     """At the chosen points: the modes that were followed, or the lowest ones at a point of a map,
-    where those of each class that grow most are added."""
+    where those of each class that grow most are added. Points whose modes cannot be computed are
+    left out; the drawing is that of the first other one."""
     names, dataset = view.axes, view.dataset
     if view.is_map:
         code = classes(dataset).transpose(*names).values
@@ -209,15 +203,21 @@ def _states(view: ExplorerView, source: ShapeSource, chosen: list[tuple[int, ...
     else:
         followed = dataset["eigenvalue"].transpose(*names, "mode").values
     out: list[State] = []
+    drawing: Drawing | None = None
     for index in chosen:
-        state = source.state(index, _point(dataset, index, names))
-        if state is None:
+        point = _point(dataset, index, names)
+        try:
+            eigenvalues, vectors = modes(point)
+            bodies = geometry(point, vectors)
+        except (AccuracyError, ConvergenceError, SingularSystemError):
             continue
+        drawing = drawing or Drawing.of(bodies)
+        state = drawing.state(index, eigenvalues, bodies)
         if view.is_map:
-            fields = [in_phase(shape, None, source.reach) for shape in state.fields]
+            fields = [in_phase(shape, None, drawing.reach) for shape in state.fields]
             state = replace(state, fields=np.array(fields, dtype=complex))
         else:
             last = out[-1] if out else None
-            state = matched(state, followed[index], last, source.reach)
+            state = matched(state, followed[index], last, drawing.reach)
         out.append(state)
-    return out
+    return drawing, out

@@ -80,13 +80,10 @@ def test_tangent_of_turned_arms() -> None:
     family = body.families[0]
     rng = np.random.default_rng(3)
     u, c = 0.05 * rng.standard_normal(body.size), 30.0 * rng.standard_normal(12)
-    found = family.tangent_stiffness(Passage.at_rest(u, c)).toarray()
+    found = family.tangents(Passage.at_rest(u, c))[1].toarray()
     h = 1e-6
     columns = [
-        (
-            family.internal_force(Passage.at_rest(u + h * e, c))
-            - family.internal_force(Passage.at_rest(u - h * e, c))
-        )
+        (family.force(Passage.at_rest(u + h * e, c)) - family.force(Passage.at_rest(u - h * e, c)))
         / (2.0 * h)
         for e in np.eye(body.size)
     ]
