@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from assembly.errors import StorageError, StudyError
 from assembly.mesh.text_files import shown
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from modal import ExplorerView
 
 MARKER = "study.json"
+
+
+class Drawn(Protocol):
+    """A figure or an animation, drawn when it is written."""
+
+    def write(self, out: OutputFolder) -> None:
+        """Draw it and save it. Raises StorageError when it cannot be written."""
 
 
 class OutputFolder:
@@ -130,6 +137,19 @@ class OutputFolder:
         if not in_report:
             self.apart.add(name)
 
+    def remark(self, text: str) -> None:
+        """Lines below the report: what is known of the study beyond its dataset."""
+        self.remarks.append(text)
+
+    def explore(self, view: Callable[[], ExplorerView]) -> None:
+        """A view, of `modal.explorer_view`, for the report page to explore."""
+        self.views.append(view())
+
+    def draw(self, *figures: Drawn) -> None:
+        """Draw figures and animations, and save them. Raises StorageError where it cannot."""
+        for drawing in figures:
+            drawing.write(self)
+
     def write_animation(
         self, name: str, pictures: Sequence[Image], milliseconds: int, caption: str
     ) -> None:
@@ -143,3 +163,18 @@ class OutputFolder:
                 loop=0,
             )
         self.captions[name] = caption
+
+
+class Nowhere(OutputFolder):
+    """Takes the outputs of a study that is only computed: nothing is drawn, nothing written."""
+
+    def __init__(self) -> None:
+        pass
+
+    def _leave(self, *output: Any, **options: Any) -> None:
+        """Nothing."""
+
+    write_text = write_dataset = remark = explore = draw = _leave
+
+
+NOWHERE = Nowhere()
