@@ -21,7 +21,7 @@ from assembly.errors import InputError
 from assembly.motion.records import FittedMotion
 from modal.data.units import units_of
 from studies.measured_motion import data, figures
-from studies.measured_motion.record import MARKERS, speeds_of_table_2
+from studies.measured_motion.data import MARKERS, speeds_of_table_2
 from studies.reporting.output import NOWHERE, OutputFolder
 from studies.reporting.protocol import merged, report_of
 

@@ -25,11 +25,11 @@ from studies.rotating_bar.bar import PAPER, model
 from studies.rotating_bar.data import (
     VARIABLES,
     compare_times,
+    derivatives,
     frequencies,
     parameter_studies,
     responses,
 )
-from studies.rotating_bar.derivatives import derivatives
 
 __all__ = ["main", "report"]
 
