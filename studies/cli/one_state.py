@@ -19,7 +19,7 @@ from studies.cli.runs import fewer
 from studies.figures.drawing import drawing, figure
 from studies.model_files.loading import LoadedModel, load_model
 from studies.model_files.motions import RPM
-from studies.model_files.points import Points, parameters_of
+from studies.model_files.points import force_of, parameters_of, probes_of
 from studies.reporting.frozen_verdicts import verdict
 from studies.reporting.output import OutputFolder
 from studies.reporting.ranges import parse_range
@@ -167,14 +167,14 @@ def _forced(model: LoadedModel, hertz: Any, parameters: dict[str, float]) -> Any
         )
     if hertz.min() < 0.0:
         raise InputError("--frequencies: must not be negative")
-    system, points = model.freeze(**parameters), Points(model)
-    load = points.force(given.force, time_of(model, parameters))
+    system = model.freeze(**parameters)
+    load = force_of(model, time_of(model, parameters))
     if not np.any(load):
         raise ModelFileError(
             f"{model.path}: response.force: acts on what supports hold, or is zero"
         )
     assert system.dofs is not None
-    probes = points.probes(given.probe, system.dofs)
+    probes = probes_of(model, system.dofs)
     return lambda: modal.frequency_response(system, hertz, load, probes)
 
 
@@ -190,7 +190,7 @@ def _unbalanced(model: LoadedModel, rpm: Any) -> Any:
     unbalances = [(u.at, u.size, u.phase) for u in given.unbalance]
     free = rotor.freeze(float(rpm[0]) * RPM).dofs
     assert free is not None
-    probes = Points(model).probes(given.probe, free)
+    probes = probes_of(model, free)
     modal.unbalance_response(rotor, rpm[-1:] * RPM, unbalances, probes)  # checks the arguments
     return lambda: _in_rpm(modal.unbalance_response(rotor, rpm * RPM, unbalances, probes), rpm)
 
