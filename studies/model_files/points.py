@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from assembly.bodies.body import Body
+from assembly.bodies.rotors import Rotor
 from assembly.dofs import DofMap
 from assembly.errors import InputError, ModelFileError
 from assembly.magnitudes import WRITTEN
@@ -24,17 +25,17 @@ def force_of(model: LoadedModel, t: float) -> Complex:
 
     The nodes of a set share a force equally.
     """
-    machine = model.drawn if isinstance(model.drawn, Mechanism) else None
+    drawn = model.drawn
     ((name, body), *_) = _bodies(model).items()
-    dofs = body.dofs.named(name) if machine is None else machine.dofs
+    dofs = drawn.dofs if isinstance(drawn, Mechanism) else body.dofs.named(name)
     full = np.zeros(len(dofs), dtype=complex)
     for number, force in enumerate(model.spec.response.force, start=1):
         places = _places(model, force, f"response.force.{number}", dofs)
         for place in places:
             full[dofs.at(*place)] += force.amplitude * np.exp(1j * force.phase) / len(places)
-    return np.asarray(
-        full[model.drawn.free] if machine is None else machine.transformation(t)[0].T @ full
-    )
+    if isinstance(drawn, Mechanism):
+        return np.asarray(drawn.transformation(t)[0].T @ full)
+    return np.asarray(full[drawn.free])
 
 
 def probes_of(model: LoadedModel, free: DofMap) -> list[Place] | None:
@@ -52,7 +53,7 @@ def _bodies(model: LoadedModel) -> dict[str, Body]:
     """The bodies that have nodes, by their names in the file."""
     if isinstance(model.drawn, Mechanism):
         return dict(model.drawn.bodies)
-    body: Body = model.drawn if model.rotor is None else model.rotor.body
+    body = model.drawn.body if isinstance(model.drawn, Rotor) else model.drawn
     return {next(iter(model.spec.bodies)): body}
 
 
