@@ -26,7 +26,6 @@ from studies.cli.over_ranks import (
     drivers,
     linear_systems,
     on_one_driver,
-    one_driver,
     silence_others,
     takes_part,
 )
@@ -118,16 +117,9 @@ def list_studies() -> None:
 )
 @OUT
 @FORCE
-@linear_systems
+@on_one_driver
 @STRICT
-def run(
-    name: str,
-    settings: tuple[str, ...],
-    out: Path | None,
-    force: bool,
-    solver: Method,
-    out_of_core: Path | None,
-) -> None:
+def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> None:
     """Run a study: a short table here, data, figures and report.html under --out."""
     from studies.cli import html_report
     from studies.registry import study
@@ -137,14 +129,12 @@ def run(
 
     chosen = study(name)
     arguments = parse_settings(chosen.main, settings)
-    with one_driver(solver, out_of_core) as driving:
-        if driving:
-            folder = OutputFolder(out or Path("outputs") / name, name, force)
-            folder.record = Record("run", {"study": name, **arguments}).attributes
-            dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
-            numbers = "\n".join([chosen.report(dataset), *folder.remarks])
-            html_report.write(folder, chosen, arguments, dataset, numbers)
-            _finish(numbers, folder.written)
+    folder = OutputFolder(out or Path("outputs") / name, name, force)
+    folder.record = Record("run", {"study": name, **arguments}).attributes
+    dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
+    numbers = "\n".join([chosen.report(dataset), *folder.remarks])
+    html_report.write(folder, chosen, arguments, dataset, numbers)
+    _finish(numbers, folder.written)
 
 
 @app.command()

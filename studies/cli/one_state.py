@@ -43,10 +43,8 @@ def run_solve(
         model = load_model(path, files)
         parameters = parameters_of(model, settings)
         system = model.freeze(**parameters)
-    folder = OutputFolder(
-        out or Path("outputs") / f"{path.stem}-modes", f"solve {path.name}", force
-    )
-    folder.record = model.record("solve", settings=settings, modes=modes)
+    place = out or Path("outputs") / f"{path.stem}-modes"
+    folder = model.folder(place, force, "solve", settings=settings, modes=modes)
     k = modes or model.spec.analysis.modes
     with phase("modes", None):
         solved = modal.solve(system, k)
@@ -139,12 +137,9 @@ def run_response(
             )
         axis = parse_range(text, label)
         compute = _unbalanced(model, axis) if unbalance else _forced(model, axis, parameters)
-    folder = OutputFolder(
-        out or Path("outputs") / f"{path.stem}-response", f"response {path.name}", force
-    )
-    folder.record = model.record(
-        "response", frequencies=frequencies, speeds=speeds, settings=settings
-    )
+    place = out or Path("outputs") / f"{path.stem}-response"
+    options = dict(frequencies=frequencies, speeds=speeds, settings=settings)
+    folder = model.folder(place, force, "response", **options)
     with phase("response", None):
         result = compute()
     folder.write_dataset("response.nc", result)

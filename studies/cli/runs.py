@@ -54,8 +54,8 @@ def run_track(
         follow, freeze, values = _tracked(model, times, over, modes)
         for value in (values[0], values[-1]):
             freeze(float(value))
-    folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
-    folder.record = model.record("track", times=times, over=over, modes=modes)
+    place = out or Path("outputs") / path.stem
+    folder = model.folder(place, force, "track", times=times, over=over, modes=modes)
     if not resume:
         with phase("estimating the time", None):
             check_track(lambda part: follow(part, progress=False), values, yes)
@@ -141,8 +141,7 @@ def run_map(
     k = modes or model.spec.analysis.modes
     with agreed(comm):
         if first:
-            folder = OutputFolder(place, f"map {path.name}", force)
-            folder.record = model.record("map", x=x, y=y, modes=modes)
+            folder = model.folder(place, force, "map", x=x, y=y, modes=modes)
             if not resume:
                 ranks = 1 if comm is None else comm.size
                 with phase("estimating the time", None):

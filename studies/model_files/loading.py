@@ -25,6 +25,7 @@ from studies.model_files.mechanisms import build_mechanism
 from studies.model_files.motions import AXIS, RPM, RampSpec, SpinSpec, motion_of
 from studies.model_files.rotors import RotorSpec, build_rotor
 from studies.model_files.schema import ModelSpec, read_model_file
+from studies.reporting.output import OutputFolder
 from studies.reporting.ranges import nearest
 from studies.reporting.records import Record, sha256
 
@@ -41,9 +42,12 @@ class LoadedModel:
     text: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def record(self, command: str, **options: Any) -> dict[str, str]:
-        """Attributes of the datasets of a command, for `frozen-motion rerun`."""
-        return Record(command, options, str(self.path), self.text, self.files).attributes
+    def folder(self, out: Path, force: bool, command: str, **options: Any) -> OutputFolder:
+        """The folder of a command; its datasets hold what `frozen-motion rerun` needs."""
+        folder = OutputFolder(out, f"{command} {self.path.name}", force)
+        record = Record(command, options, str(self.path), self.text, self.files)
+        folder.record = record.attributes
+        return folder
 
     @property
     def period(self) -> float | None:
