@@ -70,7 +70,7 @@ def run_track(
         raise
     with phase("writing", None):
         folder.write_dataset("tracks.nc", tracks)
-        sheets.tracks_sheet(tracks, path.stem).write(folder)
+        folder.draw(sheets.tracks_sheet(tracks, path.stem))
     if explore:
         name = None if over is None else parse_axis(over, "--over")[0]
         family, fixed = (model.motion, {}) if name is None else model.family((name,))
@@ -166,7 +166,7 @@ def run_map(
         return "", []
     with phase("writing", None):
         folder.write_dataset("map.nc", grid)
-        sheets.map_sheet(grid, path.stem).write(folder)
+        folder.draw(sheets.map_sheet(grid, path.stem))
     if explore:
         _write_page(folder, model, grid, family, fixed)
     return table(grid), folder.written

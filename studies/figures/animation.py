@@ -74,7 +74,15 @@ class Animation:
             f"{LOOK.cycles} cycles a turn."
         )
         pictures = pictures_of(bodies, title)
-        out.write_animation(self.name, pictures, round(1000 / LOOK.rate), caption)
+        with out.file(self.name) as path:
+            pictures[0].save(
+                path,
+                save_all=True,
+                append_images=pictures[1:],
+                duration=round(1000 / LOOK.rate),
+                loop=0,  # for ever
+            )
+        out.captions[self.name] = caption
 
 
 def animation(name: str) -> Callable[[Callable[P, Scene]], Callable[P, Animation]]:

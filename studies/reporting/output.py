@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,8 +13,6 @@ from assembly.errors import StorageError, StudyError
 from assembly.mesh.text_files import shown
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from PIL.Image import Image
     from xarray import Dataset
 
     from modal import ExplorerView
@@ -124,19 +122,6 @@ class OutputFolder:
         recorded = dataset.assign_attrs(self.record)
         self.written.append(write_dataset(recorded, self.claim() / name))
 
-    def write_figure(
-        self, name: str, figure: Figure, caption: str = "", in_report: bool = True
-    ) -> None:
-        """The figure as a picture, with its caption for the report; it is closed afterwards."""
-        import matplotlib.pyplot as plt
-
-        with self.file(name) as path:
-            figure.savefig(path, dpi=150, format=Path(name).suffix.lstrip("."))
-        plt.close(figure)
-        self.captions[name] = caption
-        if not in_report:
-            self.apart.add(name)
-
     def remark(self, text: str) -> None:
         """Lines below the report: what is known of the study beyond its dataset."""
         self.remarks.append(text)
@@ -149,20 +134,6 @@ class OutputFolder:
         """Draw figures and animations, and save them. Raises StorageError where it cannot."""
         for drawing in figures:
             drawing.write(self)
-
-    def write_animation(
-        self, name: str, pictures: Sequence[Image], milliseconds: int, caption: str
-    ) -> None:
-        """The pictures as a GIF that repeats for ever, each shown for so many milliseconds."""
-        with self.file(name) as path:
-            pictures[0].save(
-                path,
-                save_all=True,
-                append_images=list(pictures[1:]),
-                duration=milliseconds,
-                loop=0,
-            )
-        self.captions[name] = caption
 
 
 class Nowhere(OutputFolder):
