@@ -26,7 +26,6 @@ from studies.cli.over_ranks import (
     drivers,
     linear_systems,
     on_one_driver,
-    one_driver,
     silence_others,
     takes_part,
 )
@@ -62,15 +61,15 @@ def _ask(context: click.Context, option: click.Parameter, strict: bool) -> None:
 
 
 # A file that is missing gets our own one-line error, so click does not check paths.
-MODEL = click.argument("path", metavar="MODEL.toml", type=FILE)
+MODEL = click.argument("path", metavar="MODEL.toml", type=Path, shell_complete=FILE)
 MODES = click.option("--modes", type=click.IntRange(min=1), help="How many modes.")
-OUT = click.option("--out", type=FOLDER, help="Folder for data and figures.")
+OUT = click.option("--out", type=Path, shell_complete=FOLDER, help="Folder for data and figures.")
 YES = click.option("--yes", is_flag=True, help="Start a run that takes long without a question.")
 STATE = click.option(
     "--set",
     "settings",
     metavar="NAME=VALUE",
-    type=PARAMETER,
+    shell_complete=PARAMETER,
     multiple=True,
     help="A parameter of the state.",
 )
@@ -107,27 +106,20 @@ def list_studies() -> None:
 
 
 @app.command()
-@click.argument("name", metavar="STUDY", type=STUDY)
+@click.argument("name", metavar="STUDY", shell_complete=STUDY)
 @click.option(
     "--set",
     "settings",
     metavar="KEY=VALUE",
-    type=SETTING,
+    shell_complete=SETTING,
     multiple=True,
     help="Change a setting.",
 )
 @OUT
 @FORCE
-@linear_systems
+@on_one_driver
 @STRICT
-def run(
-    name: str,
-    settings: tuple[str, ...],
-    out: Path | None,
-    force: bool,
-    solver: Method,
-    out_of_core: Path | None,
-) -> None:
+def run(name: str, settings: tuple[str, ...], out: Path | None, force: bool) -> None:
     """Run a study: a short table here, data, figures and report.html under --out."""
     from studies.cli import html_report
     from studies.registry import study
@@ -137,20 +129,18 @@ def run(
 
     chosen = study(name)
     arguments = parse_settings(chosen.main, settings)
-    with one_driver(solver, out_of_core) as driving:
-        if driving:
-            folder = OutputFolder(out or Path("outputs") / name, name, force)
-            folder.record = Record("run", {"study": name, **arguments}).attributes
-            dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
-            numbers = "\n".join([chosen.report(dataset), *folder.remarks])
-            html_report.write(folder, chosen, arguments, dataset, numbers)
-            _finish(numbers, folder.written)
+    folder = OutputFolder(out or Path("outputs") / name, name, force)
+    folder.record = Record("run", {"study": name, **arguments}).attributes
+    dataset = chosen.main(**arguments, out=folder, progress=sys.stderr.isatty())
+    numbers = "\n".join([chosen.report(dataset), *folder.remarks])
+    html_report.write(folder, chosen, arguments, dataset, numbers)
+    _finish(numbers, folder.written)
 
 
 @app.command()
 @MODEL
 @click.option("--times", metavar="START:STOP:COUNT", help="Instants, s.")
-@click.option("--over", type=PARAMETER, metavar=AXIS, help="A parameter instead of time.")
+@click.option("--over", shell_complete=PARAMETER, metavar=AXIS, help="A parameter instead of time.")
 @MODES
 @OUT
 @RESUME
@@ -168,8 +158,10 @@ def track(**options: Any) -> None:
 
 @app.command("map")
 @MODEL
-@click.option("--x", type=PARAMETER, required=True, metavar=AXIS, help="First parameter.")
-@click.option("--y", type=PARAMETER, required=True, metavar=AXIS, help="Second parameter.")
+@click.option("--x", shell_complete=PARAMETER, required=True, metavar=AXIS, help="First parameter.")
+@click.option(
+    "--y", shell_complete=PARAMETER, required=True, metavar=AXIS, help="Second parameter."
+)
 @MODES
 @OUT
 @RESUME
@@ -191,8 +183,8 @@ def stability_map(
 
 
 @app.command()
-@click.argument("kind", metavar="KIND", type=KIND)
-@click.argument("target", metavar="[FILE.toml]", type=FILE, required=False)
+@click.argument("kind", metavar="KIND", shell_complete=KIND)
+@click.argument("target", metavar="[FILE.toml]", type=Path, shell_complete=FILE, required=False)
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 def new(**options: Any) -> None:
     """Write a commented model file to start from.
@@ -249,8 +241,13 @@ def check(**options: Any) -> None:
 
 
 @app.command()
-@click.argument("file", metavar="FILE.nc", type=FILE)
-@click.option("--files", type=FOLDER, help="Folder of the files that its model file names.")
+@click.argument("file", metavar="FILE.nc", type=Path, shell_complete=FILE)
+@click.option(
+    "--files",
+    type=Path,
+    shell_complete=FOLDER,
+    help="Folder of the files that its model file names.",
+)
 @OUT
 @FORCE
 @on_one_driver
@@ -262,7 +259,7 @@ def rerun(**options: Any) -> None:
 
 
 @app.command()
-@click.argument("file", metavar="[FILE.json]", type=FILE, required=False)
+@click.argument("file", metavar="[FILE.json]", type=Path, shell_complete=FILE, required=False)
 def schema(file: Path | None) -> None:
     """Print the JSON schema of model files, or write it, for editors."""
     from importlib import resources

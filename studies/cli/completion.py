@@ -1,4 +1,4 @@
-"""Types of arguments with what a shell completes for them; nothing here imports numpy."""
+"""What a shell completes for the arguments of the commands; nothing here imports numpy."""
 
 from __future__ import annotations
 
@@ -6,35 +6,33 @@ import ast
 import os
 import shlex
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
 from click.shell_completion import CompletionItem
 
-if TYPE_CHECKING:
-    ParamType = click.ParamType[Any]
-else:
-    ParamType = click.ParamType
+Completion = Callable[[Any, Any, str], list[CompletionItem]]
 
 STUDIES = Path(__file__).parents[1]
 KINDS = ("beam", "solid", "blade", "rotor", "arm", "mechanism", "matrices")
 
 
-class File(ParamType):
-    """A path. A file that is missing gets our own error, so nothing is checked here."""
+def paths(kind: str) -> Completion:
+    """Leaves the names of files ("file") or of folders ("dir") to the shell."""
+    return lambda context, parameter, incomplete: [CompletionItem(incomplete, type=kind)]
 
-    name = "path"
 
-    def __init__(self, complete: str) -> None:
-        self.complete = complete
+def words(every: Callable[[], Iterable[str]]) -> Completion:
+    """Completes from the words of a list; none where it cannot be made."""
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
-        return Path(value)
+    def complete(context: Any, parameter: Any, incomplete: str) -> list[CompletionItem]:
+        try:
+            return [CompletionItem(word) for word in every() if word.startswith(incomplete)]
+        except (OSError, ValueError, SyntaxError):  # an open quote, or a file that cannot be read
+            return []
 
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(incomplete, type=self.complete)]
+    return complete
 
 
 def typed() -> list[str]:
@@ -43,67 +41,35 @@ def typed() -> list[str]:
     return shlex.split(os.environ.get("COMP_WORDS", ""))
 
 
-class Word(ParamType):
-    """A text that is completed from a list; it is checked by the command."""
-
-    name = "text"
-
-    def words(self, ctx: click.Context) -> Iterable[str]:
-        """What may stand there."""
-        raise NotImplementedError
-
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        try:
-            words = list(self.words(ctx))
-        except (OSError, ValueError, SyntaxError):  # an open quote, or a file that cannot be read
-            words = []
-        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+def _studies() -> list[str]:
+    """The studies: folders with a study.py."""
+    return [path.parent.name.replace("_", "-") for path in sorted(STUDIES.glob("*/study.py"))]
 
 
-class StudyName(Word):
-    """A study: a folder with a study.py."""
-
-    def words(self, ctx: click.Context) -> Iterable[str]:
-        paths = sorted(STUDIES.glob("*/study.py"))
-        return [path.parent.name.replace("_", "-") for path in paths]
-
-
-class Setting(Word):
-    """A setting of the study that is named before it."""
-
-    def words(self, ctx: click.Context) -> Iterable[str]:
-        named = [word for word in typed() if word in STUDY.words(ctx)]
-        folder = (named or [""])[0].replace("-", "_")
-        tree = ast.parse((STUDIES / folder / "study.py").read_text("utf-8"))
-        mains = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-        return [
-            f"{argument.arg}="
-            for node in mains
-            if node.name == "main"
-            for argument in node.args.kwonlyargs
-            if argument.arg not in ("progress", "out")
-        ]
+def _settings() -> list[str]:
+    """The settings of the study that is named before."""
+    named = [word for word in typed() if word in _studies()]
+    folder = (named or [""])[0].replace("-", "_")
+    tree = ast.parse((STUDIES / folder / "study.py").read_text("utf-8"))
+    return [
+        f"{argument.arg}="
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name == "main"
+        for argument in node.args.kwonlyargs
+        if argument.arg not in ("progress", "out")
+    ]
 
 
-class Kind(Word):
-    """A kind of starter."""
-
-    def words(self, ctx: click.Context) -> Iterable[str]:
-        return KINDS
-
-
-class Parameter(Word):
-    """A parameter of the model file that is named before it."""
-
-    def words(self, ctx: click.Context) -> Iterable[str]:
-        models = [word for word in typed() if word.endswith(".toml")]
-        content = tomllib.loads(Path((models or [""])[0]).read_text("utf-8"))
-        if "joint" not in content and "bushing" not in content:
-            return ["omega=", "speed_rpm=", "epsilon="]
-        drivers = list(content.get("driver", {}))
-        speeds = ["speed_rpm="] * (len(drivers) == 1) + [f"{name}_rpm=" for name in drivers]
-        return [*speeds, "t=", "turn="]
+def _parameters() -> list[str]:
+    """The parameters of the model file that is named before."""
+    models = [word for word in typed() if word.endswith(".toml")]
+    content = tomllib.loads(Path((models or [""])[0]).read_text("utf-8"))
+    if "joint" not in content and "bushing" not in content:
+        return ["omega=", "speed_rpm=", "epsilon="]
+    drivers = list(content.get("driver", {}))
+    speeds = ["speed_rpm="] * (len(drivers) == 1) + [f"{name}_rpm=" for name in drivers]
+    return [*speeds, "t=", "turn="]
 
 
-FILE, FOLDER = File("file"), File("dir")
-STUDY, SETTING, KIND, PARAMETER = StudyName(), Setting(), Kind(), Parameter()
+FILE, FOLDER, KIND = paths("file"), paths("dir"), words(lambda: KINDS)
+STUDY, SETTING, PARAMETER = words(_studies), words(_settings), words(_parameters)

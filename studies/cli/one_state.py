@@ -16,12 +16,11 @@ from modal.data.datasets import described, provenance
 from modal.data.progress import phase
 from modal.data.variables import MODES, UNBALANCE
 from studies.cli.runs import fewer
-from studies.figures.drawing import drawing, figure
+from studies.figures.drawing import Drawing, drawing
 from studies.model_files.loading import LoadedModel, load_model
 from studies.model_files.motions import RPM
-from studies.model_files.points import Points, parameters_of
+from studies.model_files.points import force_of, parameters_of, probes_of
 from studies.reporting.frozen_verdicts import verdict
-from studies.reporting.output import OutputFolder
 from studies.reporting.ranges import parse_range
 
 SHAPES = "Shapes of the lowest modes at the largest displacement; colour is its size."
@@ -43,10 +42,8 @@ def run_solve(
         model = load_model(path, files)
         parameters = parameters_of(model, settings)
         system = model.freeze(**parameters)
-    folder = OutputFolder(
-        out or Path("outputs") / f"{path.stem}-modes", f"solve {path.name}", force
-    )
-    folder.record = model.record("solve", settings=settings, modes=modes)
+    place = out or Path("outputs") / f"{path.stem}-modes"
+    folder = model.folder(place, force, "solve", settings=settings, modes=modes)
     k = modes or model.spec.analysis.modes
     with phase("modes", None):
         solved = modal.solve(system, k)
@@ -61,7 +58,7 @@ def run_solve(
     if "shape" in dataset:
         with folder.file("modes.vtu") as file:
             modal.write_shapes(file, model.drawn, solved, t=t)
-        _draw(folder, model, solved, t)
+        folder.draw(of_shapes(model, solved, t))
     state = ", ".join(f"{name} = {value:g}" for name, value in parameters.items())
     head = f"{path.name}{' at ' + state if state else ''}: {system.n} degrees of freedom"
     return f"{head}\n{fewer(k, len(solved.eigenvalues))}{solved}\n{judged}", folder.written
@@ -95,21 +92,21 @@ def modes_dataset(
     return described(xr.Dataset(content, coords, attributes), MODES)
 
 
-def _draw(
-    folder: OutputFolder, model: LoadedModel, solved: modal.Modes, t: float, most: int = 6
-) -> None:
+def of_shapes(model: LoadedModel, solved: modal.Modes, t: float, most: int = 6) -> Drawing:
+    """The lowest modes, one a panel."""
     count = min(most, len(solved))
     columns = min(3, count)
     rows = -(-count // columns)
-    with figure(rows, columns, 3.4 * columns, 3.2 * rows, False) as (drawn, axes):
-        for j, ax in enumerate(axes):
-            place = ax.get_subplotspec()
+
+    def draw(axes: list[Axes]) -> None:
+        for ax in axes[count:]:
             ax.remove()
-            if j < count:
-                space: Axes = drawn.add_subplot(place, projection="3d")
-                plot.shape(model.drawn, solved, j + 1, space, t=t)
-                space.set_title(f"mode {j + 1}: {solved.frequency[j]:.5g} Hz", fontsize="medium")
-        folder.write_figure("modes.png", drawn, SHAPES)
+        for j, ax in enumerate(axes[:count]):
+            plot.shape(model.drawn, solved, j + 1, ax, t=t)
+            ax.set_title(f"mode {j + 1}: {solved.frequency[j]:.5g} Hz", fontsize="medium")
+
+    layout = (rows, columns, 3.4 * columns, 3.2 * rows)
+    return Drawing("modes.png", SHAPES, draw, *layout, projection="3d")
 
 
 def run_response(
@@ -139,12 +136,9 @@ def run_response(
             )
         axis = parse_range(text, label)
         compute = _unbalanced(model, axis) if unbalance else _forced(model, axis, parameters)
-    folder = OutputFolder(
-        out or Path("outputs") / f"{path.stem}-response", f"response {path.name}", force
-    )
-    folder.record = model.record(
-        "response", frequencies=frequencies, speeds=speeds, settings=settings
-    )
+    place = out or Path("outputs") / f"{path.stem}-response"
+    options = dict(frequencies=frequencies, speeds=speeds, settings=settings)
+    folder = model.folder(place, force, "response", **options)
     with phase("response", None):
         result = compute()
     folder.write_dataset("response.nc", result)
@@ -153,7 +147,7 @@ def run_response(
     table = xr.Dataset({"amplitude": abs(values), "phase_deg": phase_deg})
     columns = table.to_dataframe()[["amplitude", "phase_deg"]]
     folder.write_text("response.csv", columns.to_csv())
-    of_response(result, path.stem).write(folder)
+    folder.draw(of_response(result, path.stem))
     return response_table(result), folder.written
 
 
@@ -167,14 +161,14 @@ def _forced(model: LoadedModel, hertz: Any, parameters: dict[str, float]) -> Any
         )
     if hertz.min() < 0.0:
         raise InputError("--frequencies: must not be negative")
-    system, points = model.freeze(**parameters), Points(model)
-    load = points.force(given.force, time_of(model, parameters))
+    system = model.freeze(**parameters)
+    load = force_of(model, time_of(model, parameters))
     if not np.any(load):
         raise ModelFileError(
             f"{model.path}: response.force: acts on what supports hold, or is zero"
         )
     assert system.dofs is not None
-    probes = points.probes(given.probe, system.dofs)
+    probes = probes_of(model, system.dofs)
     return lambda: modal.frequency_response(system, hertz, load, probes)
 
 
@@ -190,7 +184,7 @@ def _unbalanced(model: LoadedModel, rpm: Any) -> Any:
     unbalances = [(u.at, u.size, u.phase) for u in given.unbalance]
     free = rotor.freeze(float(rpm[0]) * RPM).dofs
     assert free is not None
-    probes = Points(model).probes(given.probe, free)
+    probes = probes_of(model, free)
     modal.unbalance_response(rotor, rpm[-1:] * RPM, unbalances, probes)  # checks the arguments
     return lambda: _in_rpm(modal.unbalance_response(rotor, rpm * RPM, unbalances, probes), rpm)
 

@@ -66,21 +66,15 @@ def exit_code(code: int) -> int:
     return code if comm is None or comm.rank == 0 else 0
 
 
-@contextmanager
-def one_driver(solver: Method, out_of_core: Path | None) -> Iterator[bool]:
-    """A block for the first rank, which all ranks factorize and solve for."""
-    from assembly.linalg.solver import linear_solver
-
-    with linear_solver(solver, out_of_core=out_of_core, comm=world()) as driving:
-        yield driving
-
-
 def on_one_driver(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that the first rank carries out, with the options of `linear_systems`."""
+    """A command that the first rank carries out, while all ranks factorize and solve for it; with
+    the options of `linear_systems`."""
 
     @wraps(command)
     def carried_out(solver: Method, out_of_core: Path | None, **arguments: Any) -> None:
-        with one_driver(solver, out_of_core) as driving:
+        from assembly.linalg.solver import linear_solver
+
+        with linear_solver(solver, out_of_core=out_of_core, comm=world()) as driving:
             if driving:
                 command(**arguments)
 

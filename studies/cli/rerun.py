@@ -140,23 +140,21 @@ def compared(before: xr.Dataset, after: xr.Dataset) -> tuple[list[str], bool]:
         if name not in after.variables or name not in before.variables:
             lines.append(f"{name}: is in one of the two only")
             continue
-        one, other = before[name].values, after[name].values
-        if one.shape != other.shape:
-            lines.append(f"{name}: shapes {one.shape} and {other.shape}")
-        elif not _equal(one, other):
-            lines.append(f"{name}: {_difference(one, other)}")
+        difference = _difference(before[name].values, after[name].values)
+        if difference:
+            lines.append(f"{name}: {difference}")
     return lines or ["identical: every number of every variable"], not lines
 
 
-def _equal(one: Any, other: Any) -> bool:
-    if one.dtype.kind in "fc" and other.dtype.kind in "fc":
-        return bool(np.array_equal(one, other, equal_nan=True))
-    return bool(np.all(one == other))
-
-
 def _difference(one: Any, other: Any) -> str:
+    """In what two arrays differ; nothing where they are equal."""
+    if one.shape != other.shape:
+        return f"shapes {one.shape} and {other.shape}"
     if one.dtype.kind not in "fc" or other.dtype.kind not in "fc":
-        return f"{int(np.sum(one != other))} of {one.size} values differ"
+        count = int(np.sum(one != other))
+        return f"{count} of {one.size} values differ" if count else ""
+    if np.array_equal(one, other, equal_nan=True):
+        return ""
     both = np.isfinite(one) & np.isfinite(other)
     size = np.abs(one[both]).max(initial=0.0)
     largest = np.abs(one[both] - other[both]).max(initial=0.0)

@@ -54,8 +54,8 @@ def run_track(
         follow, freeze, values = _tracked(model, times, over, modes)
         for value in (values[0], values[-1]):
             freeze(float(value))
-    folder = OutputFolder(out or Path("outputs") / path.stem, f"track {path.name}", force)
-    folder.record = model.record("track", times=times, over=over, modes=modes)
+    place = out or Path("outputs") / path.stem
+    folder = model.folder(place, force, "track", times=times, over=over, modes=modes)
     if not resume:
         with phase("estimating the time", None):
             check_track(lambda part: follow(part, progress=False), values, yes)
@@ -70,7 +70,7 @@ def run_track(
         raise
     with phase("writing", None):
         folder.write_dataset("tracks.nc", tracks)
-        sheets.tracks_sheet(tracks, path.stem).write(folder)
+        folder.draw(sheets.tracks_sheet(tracks, path.stem))
     if explore:
         name = None if over is None else parse_axis(over, "--over")[0]
         family, fixed = (model.motion, {}) if name is None else model.family((name,))
@@ -141,8 +141,7 @@ def run_map(
     k = modes or model.spec.analysis.modes
     with agreed(comm):
         if first:
-            folder = OutputFolder(place, f"map {path.name}", force)
-            folder.record = model.record("map", x=x, y=y, modes=modes)
+            folder = model.folder(place, force, "map", x=x, y=y, modes=modes)
             if not resume:
                 ranks = 1 if comm is None else comm.size
                 with phase("estimating the time", None):
@@ -167,7 +166,7 @@ def run_map(
         return "", []
     with phase("writing", None):
         folder.write_dataset("map.nc", grid)
-        sheets.map_sheet(grid, path.stem).write(folder)
+        folder.draw(sheets.map_sheet(grid, path.stem))
     if explore:
         _write_page(folder, model, grid, family, fixed)
     return table(grid), folder.written

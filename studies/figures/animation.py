@@ -6,7 +6,7 @@ down to a few cycles a turn, both of which the caption says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,17 +46,9 @@ class Look:
 LOOK = Look()
 
 
-@dataclass(frozen=True)
-class Strand:
-    """A line of one body: where it is (N, 2) undeformed and (N, 2) with the mode, m, fixed axes."""
-
-    name: str
-    rest: Array
-    moved: Array
-
-
-Frame = Sequence[Strand]
-Scene = tuple[str, list[Frame]]  # title and frames
+# Of every body (2, N, 2): its nodes in the x–y plane, undeformed and with the mode, m, fixed axes.
+Frame = dict[str, Array]
+Scene = tuple[str, dict[str, Array]]  # title, and for every body its frames, (frames, 2, N, 2)
 
 
 @dataclass(frozen=True)
@@ -68,7 +60,7 @@ class Animation:
     name : str
         File name.
     scene : callable
-        Returns the title and the frames, with displacements already enlarged.
+        Returns the title and the frames of every body, with displacements already enlarged.
     """
 
     name: str
@@ -76,13 +68,21 @@ class Animation:
 
     def write(self, out: OutputFolder) -> None:
         """Draw the frames and save them. Raises StorageError when they cannot be written."""
-        title, frames = self.scene()
+        title, bodies = self.scene()
         caption = (
             f"{title}: the motion is to scale, the vibration enlarged and slowed down to "
             f"{LOOK.cycles} cycles a turn."
         )
-        pictures = pictures_of(frames, title)
-        out.write_animation(self.name, pictures, round(1000 / LOOK.rate), caption)
+        pictures = pictures_of(bodies, title)
+        with out.file(self.name) as path:
+            pictures[0].save(
+                path,
+                save_all=True,
+                append_images=pictures[1:],
+                duration=round(1000 / LOOK.rate),
+                loop=0,  # for ever
+            )
+        out.captions[self.name] = caption
 
 
 def animation(name: str) -> Callable[[Callable[P, Scene]], Callable[P, Animation]]:
@@ -99,7 +99,7 @@ def animation(name: str) -> Callable[[Callable[P, Scene]], Callable[P, Animation
 
 def mechanism_frames(
     mechanism: Mechanism, outlines: Mapping[str, ArrayLike] | None = None
-) -> list[Frame]:
+) -> dict[str, Array]:
     """A mechanism over one period in its first elastic mode, followed by its shape.
 
     outlines: for a rigid body, the points (P, 2) in its axes that a line shall connect; it is a
@@ -116,21 +116,21 @@ def mechanism_frames(
         overlap = (elastic[:, 0] if last is None else last).conj() @ (system.M @ elastic)
         best = int(np.argmax(np.abs(overlap)))
         last = elastic[:, best] * (np.abs(overlap[best]) / overlap[best])
-        drawn.append(_strands(mechanism, t, last * phase, outlines))
+        drawn.append(_frame(mechanism, t, last * phase, outlines))
     return enlarged(drawn)
 
 
-def turning_frames(body: Body, shape: Inexact) -> list[Frame]:
+def turning_frames(body: Body, shape: Inexact) -> dict[str, Array]:
     """A body that turns once about z through its origin in a mode (n,)."""
     return moving_frames(assembly.moving(body, assembly.spin(1.0)), shape, 2.0 * np.pi)
 
 
-def moving_frames(model: MovingBody, shape: Inexact, period: float) -> list[Frame]:
+def moving_frames(model: MovingBody, shape: Inexact, period: float) -> dict[str, Array]:
     """A body, its nodes in one row, that moves in the x–y plane while it vibrates in a mode (n,).
 
     The motion is shown from 0 to `period`. shape: over the degrees of freedom its supports leave.
     """
-    return enlarged([_strands(model, t, shape * phase) for t, phase in _course(period)])
+    return enlarged([_frame(model, t, shape * phase) for t, phase in _course(period)])
 
 
 def _course(period: float) -> list[tuple[float, complex]]:
@@ -140,26 +140,50 @@ def _course(period: float) -> list[tuple[float, complex]]:
     return list(zip((period * frames / LOOK.frames).tolist(), phases.tolist(), strict=True))
 
 
-def enlarged(frames: list[Frame]) -> list[Frame]:
-    """The same frames with displacements brought to a share of the picture's size."""
-    points = np.concatenate([s.rest for f in frames for s in f])
+def _frame(
+    model: Mechanism | MovingBody,
+    t: float,
+    q: NDArray[Any],
+    outlines: Mapping[str, ArrayLike] | None = None,
+) -> Frame:
+    """The bodies at time t (s) with the real part of the vector q (n,)."""
+    frame = {}
+    for one in modal.placed_bodies(model, {"time": t}, np.real(q)[:, None]):
+        points, vector = one.body.dofs.coordinates, one.vectors[:, 0]
+        moved: NDArray[Any] = one.body.dofs.displacement(vector)
+        if outlines is not None and one.name in outlines:
+            # A rigid body: its outline moves with its frame and its own three degrees of freedom.
+            points = np.pad(np.asarray(outlines[one.name], dtype=float), ((0, 0), (0, 1)))
+            ux, uy, turn = vector
+            moved = np.array([ux, uy, 0.0]) + np.cross([0.0, 0.0, turn], points)
+        rest = one.r + points @ one.R.T
+        frame[one.name] = np.stack([rest, rest + moved @ one.R.T])[..., :2]
+    return frame
+
+
+def enlarged(frames: list[Frame]) -> dict[str, Array]:
+    """The frames of every body, with displacements brought to a share of the picture's size."""
+    bodies = {name: np.stack([frame[name] for frame in frames]) for name in frames[0]}
+    points = np.concatenate([body[:, 0].reshape(-1, 2) for body in bodies.values()])
     size = float(np.ptp(points, axis=0).max())
-    largest = max(float(np.abs(s.moved - s.rest).max()) for f in frames for s in f)
+    largest = max(float(np.abs(body[:, 1] - body[:, 0]).max()) for body in bodies.values())
     factor = LOOK.share * size / largest if largest > 0.0 else 0.0
-    return [
-        [Strand(s.name, s.rest, s.rest + factor * (s.moved - s.rest)) for s in frame]
-        for frame in frames
-    ]
+    for body in bodies.values():
+        body[:, 1] = body[:, 0] + factor * (body[:, 1] - body[:, 0])
+    return bodies
 
 
-def pictures_of(frames: list[Frame], title: str) -> list[Image.Image]:
+def pictures_of(bodies: dict[str, Array], title: str) -> list[Image.Image]:
     """The frames as pictures of few colours."""
-    low, high = _extent(frames)
+    points = np.concatenate([body.reshape(-1, 2) for body in bodies.values()])
+    low, high = points.min(axis=0), points.max(axis=0)
+    pad = LOOK.margin * float((high - low).max())
+    low, high = low - pad, high + pad
     # Of a picture 6.4 inches wide: a height that leaves little of it empty.
     height = float(np.clip(4.4 * float((high[1] - low[1]) / (high[0] - low[0])) + 0.9, 2.2, 5.6))
     pictures = []
     with figure(width=6.4, height=height) as (drawn, (ax,)):
-        lines = _still(frames[0], ax)
+        lines = _still(bodies, ax)
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=title)
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         drawn.set_dpi(LOOK.dpi)
@@ -171,9 +195,10 @@ def pictures_of(frames: list[Frame], title: str) -> list[Image.Image]:
             line.set_animated(True)
         canvas.draw()
         empty = canvas.copy_from_bbox(drawn.bbox)
-        for frame in frames:
+        for number in range(LOOK.frames):
             canvas.restore_region(empty)
-            for line, points in zip(lines, _lines_of(frame), strict=True):
+            shown = [points for body in bodies.values() for points in body[number]]
+            for line, points in zip(lines, shown, strict=True):
                 line.set_data(*points.T)
             for line in lines[::2] + lines[1::2]:  # what is grey lies below
                 ax.draw_artist(line)
@@ -183,48 +208,17 @@ def pictures_of(frames: list[Frame], title: str) -> list[Image.Image]:
     return pictures
 
 
-def _extent(frames: Sequence[Frame]) -> tuple[Array, Array]:
-    """Lower left and upper right corner (2,) of all frames with a margin, m."""
-    points = np.concatenate([points for frame in frames for points in _lines_of(frame)])
-    low, high = points.min(axis=0), points.max(axis=0)
-    pad = LOOK.margin * float((high - low).max())
-    return low - pad, high + pad
-
-
-def _lines_of(frame: Frame) -> list[Array]:
-    return [points for strand in frame for points in (strand.rest, strand.moved)]
-
-
-def _still(frame: Frame, ax: Axes) -> list[Line2D]:
-    """The undeformed bodies grey, the vibrating ones in colour: two lines a strand."""
+def _still(bodies: dict[str, Array], ax: Axes) -> list[Line2D]:
+    """The undeformed bodies grey, the vibrating ones in colour: two lines a body."""
     lines = []
-    for index, s in enumerate(frame):
-        alone = len(s.rest) == 1
-        marker = "s" if alone else "o" if len(s.rest) <= LOOK.few_nodes else ""
+    for index, (name, frames) in enumerate(bodies.items()):
+        rest, moved = frames[0]
+        alone = len(rest) == 1
+        marker = "s" if alone else "o" if len(rest) <= LOOK.few_nodes else ""
         grey = dict(color="0.8", lw=3.5, marker="s" if alone else "", ms=10, zorder=1)
         vivid = dict(color=colour(index), lw=2.0, marker=marker, ms=6 if alone else 3.5)
-        lines += ax.plot(*s.rest.T, **grey)  # type: ignore[arg-type]
-        lines += ax.plot(*s.moved.T, **vivid, label=plain(s.name))  # type: ignore[arg-type]
+        lines += ax.plot(*rest.T, **grey)  # type: ignore[arg-type]
+        lines += ax.plot(*moved.T, **vivid, label=plain(name))  # type: ignore[arg-type]
     ax.set(xlabel="x (m)", ylabel="y (m)")
     ax.set_aspect("equal")
     return lines
-
-
-def _strands(
-    model: Mechanism | MovingBody,
-    t: float,
-    q: NDArray[Any],
-    outlines: Mapping[str, ArrayLike] | None = None,
-) -> list[Strand]:
-    strands = []
-    for one in modal.placed_bodies(model, {"time": t}, np.real(q)[:, None]):
-        points, vector = one.body.dofs.coordinates, one.vectors[:, 0]
-        moved: NDArray[Any] = one.body.dofs.displacement(vector)
-        if outlines is not None and one.name in outlines:
-            # A rigid body: its outline moves with its frame and its own three degrees of freedom.
-            points = np.pad(np.asarray(outlines[one.name], dtype=float), ((0, 0), (0, 1)))
-            ux, uy, turn = vector
-            moved = np.array([ux, uy, 0.0]) + np.cross([0.0, 0.0, turn], points)
-        rest = one.r + points @ one.R.T
-        strands.append(Strand(one.name, rest[:, :2], (rest + moved @ one.R.T)[:, :2]))
-    return strands

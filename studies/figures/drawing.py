@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
 
 import matplotlib.pyplot as plt
@@ -31,13 +32,11 @@ RC: Any = {
 
 @contextmanager
 def figure(
-    rows: int = 1, columns: int = 1, width: float = 7.0, height: float = 4.0, sharex: bool = False
+    rows: int = 1, columns: int = 1, width: float = 7.0, height: float = 4.0, **options: Any
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure in the shared look and its axes as a flat list."""
+    """A figure in the shared look and its axes as a flat list; options: of `plt.subplots`."""
     with plt.rc_context(RC):
-        drawn, axes = plt.subplots(
-            rows, columns, figsize=(width, height), squeeze=False, sharex=sharex
-        )
+        drawn, axes = plt.subplots(rows, columns, figsize=(width, height), squeeze=False, **options)
         yield drawn, list(axes.ravel())
 
 
@@ -59,6 +58,8 @@ class Drawing:
         Size of the figure, inches.
     sharex : bool
         Whether all axes have the same range along x; only the lowest ones have a label.
+    projection : str, optional
+        That of the axes, as in matplotlib.
     in_report : bool
         Whether the report page shows it. False where its panels are panels of other figures.
     """
@@ -71,16 +72,25 @@ class Drawing:
     width: float = 7.0
     height: float = 4.0
     sharex: bool = False
+    projection: str | None = None
     in_report: bool = True
 
     def write(self, out: OutputFolder) -> None:
         """Draw the figure and save it. Raises StorageError when it cannot be written."""
-        with figure(self.rows, self.columns, self.width, self.height, self.sharex) as (drawn, axes):
+        layout = (self.rows, self.columns, self.width, self.height)
+        options: dict[str, Any] = dict(
+            sharex=self.sharex, subplot_kw=dict(projection=self.projection)
+        )
+        with figure(*layout, **options) as (drawn, axes), out.file(self.name) as path:
             self.draw(axes)
             if self.sharex:
                 for ax in axes[: -self.columns]:
                     ax.set_xlabel("")
-            out.write_figure(self.name, drawn, self.caption, self.in_report)
+            drawn.savefig(path, dpi=150, format=Path(self.name).suffix.lstrip("."))
+            plt.close(drawn)
+        out.captions[self.name] = self.caption
+        if not self.in_report:
+            out.apart.add(self.name)
 
 
 def drawing(

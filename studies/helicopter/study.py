@@ -22,15 +22,8 @@ from assembly.types import AnyArray
 from modal import plot
 from studies.figures import sheets
 from studies.figures.drawing import drawing
-from studies.reporting.protocol import (
-    RPM,
-    Data,
-    Exploration,
-    Outputs,
-    report_of,
-    rotor_speeds,
-    study_main,
-)
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import RPM, report_of, rotor_speeds
 
 __all__ = ["equations", "main", "model", "report"]
 
@@ -228,7 +221,6 @@ def worst_mode(axes: list[Axes], modes: modal.FloquetModes, rpm: float) -> None:
     plot.periodic_mode(modes.orbit(mode), range(count), axes[1], labels)
 
 
-@study_main
 def main(
     *,
     min_rpm: float = 50.0,
@@ -236,8 +228,9 @@ def main(
     speeds: int = 24,
     damper_out: bool = True,
     mechanism: bool = False,
+    out: OutputFolder = NOWHERE,
     progress: bool = False,
-) -> Outputs:
+) -> xr.Dataset:
     """Ground resonance of a helicopter rotor: frozen, averaged multiblade and Floquet verdicts.
 
     Parameters
@@ -269,19 +262,19 @@ def main(
     works = (not damper_out, True, True, True)
     make, blades = (model, BLADES) if mechanism else (equations, UNKNOWNS)
     verdict = modal.rotor_verdict(lambda w: make(w / RPM, works), omega, blades, progress=progress)
-    yield Data("verdict.nc", verdict)
-    yield verdicts(verdict)
+    out.write_dataset("verdict.nc", verdict)
+    out.draw(verdicts(verdict))
     family = modal.multiblade(lambda w: equations(w / RPM, works), UNKNOWNS)
     tracks = family.track(omega, k=6, rules=RULES, progress=progress)
-    yield Data("multiblade.nc", tracks)
+    out.write_dataset("multiblade.nc", tracks)
     title = "multiblade coordinates, averaged over the azimuth"
-    yield sheets.campbell_sheet("multiblade.png", tracks, title, CAMPBELL, (7.0, 4.0))
-    yield Exploration(
+    out.draw(sheets.campbell_sheet("multiblade.png", tracks, title, CAMPBELL, (7.0, 4.0)))
+    out.explore(
         lambda: modal.explorer_view(
             tracks, family, title="multiblade modes at azimuth 0", geometry=geometry(family)
         )
     )
     worst = float(omega[verdict["growth_rate"].sel(analysis="floquet").values.argmax()])
     rotor = equations(worst / RPM, works)
-    yield worst_mode(modal.floquet(rotor, rotor.period), worst / RPM)
+    out.draw(worst_mode(modal.floquet(rotor, rotor.period), worst / RPM))
     return verdict

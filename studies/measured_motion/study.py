@@ -21,8 +21,9 @@ from assembly.errors import InputError
 from assembly.motion.records import FittedMotion
 from modal.data.units import units_of
 from studies.measured_motion import data, figures
-from studies.measured_motion.record import MARKERS, speeds_of_table_2
-from studies.reporting.protocol import Data, Exploration, Outputs, merged, report_of, study_main
+from studies.measured_motion.data import MARKERS, speeds_of_table_2
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import merged, report_of
 
 __all__ = ["main", "report"]
 
@@ -124,7 +125,6 @@ def _response(dataset: xr.Dataset) -> list[str]:
 report = report_of(_motions, _fit, _frequencies, _noise, _response)
 
 
-@study_main
 def main(
     *,
     noise: float = 1e-4,
@@ -138,8 +138,9 @@ def main(
     step: float = 4e-4,
     damping_ratio: float = 0.01,
     seed: int = 1,
+    out: OutputFolder = NOWHERE,
     progress: bool = False,
-) -> Outputs:
+) -> xr.Dataset:
     """A bar whose rigid motion is fitted to marker records, its frequencies and response.
 
     Parameters
@@ -207,10 +208,10 @@ def main(
         seed=seed,
         markers=str(MARKERS.tolist()),
     )
-    yield Data("measured-motion.nc", dataset)
-    yield Exploration(lambda: along_fit(fit, fastest.period, instants, modes, elements))
-    yield from figures.drawings(dataset)
-    yield figures.along_motion(fit, fastest.period, elements)
+    out.write_dataset("measured-motion.nc", dataset)
+    out.explore(lambda: along_fit(fit, fastest.period, instants, modes, elements))
+    out.draw(*figures.drawings(dataset))
+    out.draw(figures.along_motion(fit, fastest.period, elements))
     return dataset
 
 

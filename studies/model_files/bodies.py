@@ -284,7 +284,7 @@ def _build(
     """The body of a kind whose keys are the arguments of the function of its name, or of another
     one."""
     if isinstance(body, MatricesSpec):
-        return _of_matrices(body, folder)
+        return replace(_of_matrices(body, folder), name=name)
     if isinstance(body, BladeSpec):
         of_table = ("table", "format", "hub_radius", "mu")
         values = body.arguments("kind", *Placed.model_fields, *of_table)

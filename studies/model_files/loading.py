@@ -22,30 +22,32 @@ from assembly.system.frozen import FrozenSeries
 from studies.model_files.bodies import build_body
 from studies.model_files.joints import speed_of
 from studies.model_files.mechanisms import build_mechanism
-from studies.model_files.motions import AXIS, RPM, RampSpec, SpinSpec, SwingSpec, motion_of
+from studies.model_files.motions import AXIS, RPM, RampSpec, SpinSpec, motion_of
 from studies.model_files.rotors import RotorSpec, build_rotor
 from studies.model_files.schema import ModelSpec, read_model_file
+from studies.reporting.output import OutputFolder
 from studies.reporting.ranges import nearest
 from studies.reporting.records import Record, sha256
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model and its file. `motion` has freeze(t); `body` is the body of a one-body model, `rotor`
-    the rotor of one that is a rotor. text: of the file; files: those it names, with their
-    SHA-256."""
+    """A model and its file. `motion` has freeze(t); mode shapes are drawn on `drawn`: the body, the
+    rotor or the mechanism. text: of the file; files: those it names, with their SHA-256."""
 
     path: Path
     spec: ModelSpec
     motion: Any
-    body: assembly.Body | None = None
-    rotor: assembly.Rotor | None = None
+    drawn: assembly.Body | assembly.Rotor | assembly.Mechanism
     text: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def record(self, command: str, **options: Any) -> dict[str, str]:
-        """Attributes of the datasets of a command, for `frozen-motion rerun`."""
-        return Record(command, options, str(self.path), self.text, self.files).attributes
+    def folder(self, out: Path, force: bool, command: str, **options: Any) -> OutputFolder:
+        """The folder of a command; its datasets hold what `frozen-motion rerun` needs."""
+        folder = OutputFolder(out, f"{command} {self.path.name}", force)
+        record = Record(command, options, str(self.path), self.text, self.files)
+        folder.record = record.attributes
+        return folder
 
     @property
     def period(self) -> float | None:
@@ -53,21 +55,19 @@ class LoadedModel:
         return getattr(self.motion, "period", None)
 
     @property
-    def drawn(self) -> Any:
-        """What mode shapes are drawn on: the body, the rotor or the mechanism."""
-        if self.body is None and self.rotor is None:
-            return self.motion.mechanism
-        return self.rotor or self.body
+    def rotor(self) -> assembly.Rotor | None:
+        """The rotor of a model that is one."""
+        return self.drawn if isinstance(self.drawn, assembly.Rotor) else None
 
     def geometry(
         self, point: Mapping[str, float], vectors: NDArray[Any]
     ) -> tuple[modal.PlacedBody, ...]:
         """The placed bodies at a point of a track or map, for `modal.explorer_view`."""
-        if self.body is None and self.rotor is None:
+        if isinstance(self.motion, FrozenMechanism):
             values = {("t" if name == "time" else name): v for name, v in point.items()}
             mechanism, t = self.motion.at(**values)
             return modal.placed_bodies(mechanism, {"time": t}, vectors)
-        model = self.rotor or (self.motion if "time" in point else self.body)
+        model = self.motion if "time" in point and self.rotor is None else self.drawn
         return modal.placed_bodies(model, point, vectors)
 
     def family(self, names: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
@@ -83,15 +83,18 @@ class LoadedModel:
                 raise ModelFileError(
                     f"{self.path}: no parameter {name!r}; {nearest(name, parameters)}"
                 )
-        if self.body is None and self.rotor is None:
+        if isinstance(self.motion, FrozenMechanism):
             return self.motion, {}
         if {"omega", "speed_rpm"} <= set(names):
             raise ModelFileError(f"{self.path}: omega and speed_rpm are the same parameter")
-        constant = self._constant()
-        if self.body is not None:
+        constant: dict[str, Any] = {}
+        if isinstance(self.drawn, assembly.Body):
+            axis = getattr(self.spec.motion, "axis", None) or AXIS
             with located(f"{self.path}: body.{next(iter(self.spec.bodies))}."):
-                check_support(self.body, np.asarray(constant["axis"]))
-        family: Any = self.rotor or self.body
+                check_support(self.drawn, np.asarray(axis))
+            prestress = self.spec.analysis.prestress_argument
+            constant = dict(axis=list(axis), prestress=prestress)
+        family: Any = self.drawn
         parameters.pop("speed_rpm")
         if "speed_rpm" in names:
             parameters.pop("omega")
@@ -106,14 +109,14 @@ class LoadedModel:
         if not settings or set(settings) == {"t"}:
             frozen: assembly.FrozenSystem = self.motion.freeze(settings.get("t", 0.0))
             return frozen
-        if "t" in settings and (self.body is not None or self.rotor is not None):
+        if "t" in settings and not self.spec.is_mechanism:
             raise ModelFileError(f"{self.path}: t and other parameters exclude each other")
         family, fixed = self.family(tuple(settings))
         system: assembly.FrozenSystem = family.freeze(**settings, **fixed)
         return system
 
     def _parameters(self) -> dict[str, float]:
-        if self.body is None and self.rotor is None:
+        if self.spec.is_mechanism:
             drivers = {f"{name}_rpm": speed_of(d) for name, d in self.spec.driver.items()}
             if len(drivers) == 1:
                 drivers["speed_rpm"] = next(iter(drivers.values()))
@@ -123,13 +126,6 @@ class LoadedModel:
         if isinstance(motion, SpinSpec | RampSpec):
             rate, epsilon = motion.rate, motion.epsilon
         return dict(omega=rate, speed_rpm=rate / RPM, epsilon=epsilon)
-
-    def _constant(self) -> dict[str, Any]:
-        if self.rotor is not None:
-            return {}
-        motion = self.spec.motion
-        given = motion.axis if isinstance(motion, SpinSpec | RampSpec | SwingSpec) else None
-        return dict(axis=list(given or AXIS), prestress=self.spec.analysis.prestress_argument)
 
 
 @dataclass(frozen=True)
@@ -176,11 +172,6 @@ class FrozenMechanism:
             for name, motor in self.spec.driver.items()
         }
         return self._at_speeds(tuple(speeds.items()))
-
-    @property
-    def mechanism(self) -> assembly.Mechanism:
-        """The mechanism at the speeds of the file."""
-        return self._mechanism({})
 
     def freeze(
         self, t: float = 0.0, turn: float | None = None, **speeds: float
@@ -234,12 +225,13 @@ def load_model(path: str | Path, folder: Path | None = None) -> LoadedModel:
 
 def _built(path: Path, spec: ModelSpec, folder: Path) -> LoadedModel:
     if spec.is_mechanism:
-        return LoadedModel(path, spec, FrozenMechanism(spec, path, folder))
+        mechanism = FrozenMechanism(spec, path, folder)
+        return LoadedModel(path, spec, mechanism, mechanism.at()[0])
     name = next(iter(spec.bodies))
     with located(f"{path}: "):
         if isinstance(shaft := spec.body[name], RotorSpec):
             spinning = build_rotor(name, shaft, spec.motion, spec.material, folder)
-            return LoadedModel(path, spec, spinning, rotor=spinning.rotor)
+            return LoadedModel(path, spec, spinning, spinning.rotor)
         body = build_body(name, spec.body, spec.material, folder)
         motion = motion_of(spec.motion, folder)
         with located("motion.", clamped=f"body.{name}."):

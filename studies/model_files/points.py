@@ -5,107 +5,93 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assembly.bodies.body import Body
-from assembly.dofs import COMPONENTS, DofMap
+from assembly.bodies.rotors import Rotor
+from assembly.dofs import DofMap
 from assembly.errors import InputError, ModelFileError
 from assembly.magnitudes import WRITTEN
+from assembly.mechanisms.mechanism import Mechanism
+from modal.types import Complex
 from studies.model_files.loading import LoadedModel
 from studies.model_files.schema import ForceSpec, ProbeSpec
 from studies.reporting.ranges import nearest
 
+Place = tuple[str, int, str]  # body, its node, component
 
-class Points:
-    """The nodes of a model's bodies, in the numbers of its frozen system.
 
-    dofs: all degrees of freedom, before constraints.
+def force_of(model: LoadedModel, t: float) -> Complex:
+    """The forces of the file, (n,), on the degrees of freedom of the frozen system at time t (s).
+
+    The nodes of a set share a force equally.
     """
-
-    def __init__(self, model: LoadedModel) -> None:
-        self.model = model
-        self.mechanism = model.body is None and model.rotor is None
-        if self.mechanism:
-            self.bodies: dict[str, Body] = dict(model.drawn.bodies)
-            self.dofs: DofMap = model.drawn.dofs
-        else:
-            body = model.drawn if model.rotor is None else model.rotor.body
-            self.bodies = {next(iter(model.spec.bodies)): body}
-            self.dofs = body.dofs
-        counts = [len(body.dofs.coordinates) for body in self.bodies.values()]
-        self.first = dict(zip(self.bodies, np.cumsum([0, *counts]).tolist(), strict=False))
-
-    def nodes(self, place: ForceSpec | ProbeSpec, key: str) -> list[int]:
-        """Numbers of the nodes. Raises ModelFileError naming the key."""
-        where = f"{self.model.path}: {key}"
-        if place.body is None and len(self.bodies) > 1:
-            raise ModelFileError(f"{where}: give body, one of {', '.join(self.bodies)}")
-        name = place.body or next(iter(self.bodies))
-        if name not in self.bodies:
-            raise ModelFileError(f"{where}.body: no body {name!r}; {nearest(name, self.bodies)}")
-        return [self.first[name] + n for n in _nodes(self.bodies[name], place.at, f"{where}.at")]
-
-    def force(self, forces: list[ForceSpec], t: float) -> NDArray[np.complex128]:
-        """Load (n,) on the degrees of freedom of the frozen system at time t (s).
-
-        The nodes of a set share the force equally.
-        """
-        dofs = self.dofs
-        full = np.zeros(len(dofs), dtype=complex)
-        for number, force in enumerate(forces, start=1):
-            key = f"response.force.{number}"
-            nodes = self.nodes(force, key)
-            for node in nodes:
-                k = self._number(dofs, node, force.component, key)
-                full[k] += force.amplitude * np.exp(1j * force.phase) / len(nodes)
-        if self.mechanism:
-            return np.asarray(self.model.drawn.transformation(t)[0].T @ full)
-        return np.asarray(full[self.model.drawn.free])
-
-    def probes(self, probes: list[ProbeSpec], free: DofMap) -> list[tuple[str, int, str]] | None:
-        """(body, node, component) of every probe; None where the file has none.
-
-        Raises ModelFileError for one that supports or joints constrain.
-        """
-        out = []
-        for number, probe in enumerate(probes, start=1):
-            key = f"response.probe.{number}"
-            for node in self.nodes(probe, key):
-                self._number(free, node, probe.component, key)
-                body = probe.body or next(iter(self.bodies))
-                out.append((body, node - self.first[body], str(probe.component)))
-        return out or None
-
-    def _number(self, dofs: DofMap, node: int, component: str, key: str) -> int:
-        number = dofs.numbers.get((node, COMPONENTS.index(component)))
-        if number is None:
-            there = [COMPONENTS[c] for n, c in dofs.numbers if n == node]
-            what = f"it has {', '.join(there)}" if there else "it is held"
-            raise ModelFileError(
-                f"{self.model.path}: {key}.component = {component!r}: node {node} has no such "
-                f"degree of freedom of its own; {what}"
-            )
-        return number
+    drawn = model.drawn
+    ((name, body), *_) = _bodies(model).items()
+    dofs = drawn.dofs if isinstance(drawn, Mechanism) else body.dofs.named(name)
+    full = np.zeros(len(dofs), dtype=complex)
+    for number, force in enumerate(model.spec.response.force, start=1):
+        places = _places(model, force, f"response.force.{number}", dofs)
+        for place in places:
+            full[dofs.at(*place)] += force.amplitude * np.exp(1j * force.phase) / len(places)
+    if isinstance(drawn, Mechanism):
+        return np.asarray(drawn.transformation(t)[0].T @ full)
+    return np.asarray(full[drawn.free])
 
 
-def _nodes(body: Body, at: Any, key: str) -> list[int]:
+def probes_of(model: LoadedModel, free: DofMap) -> list[Place] | None:
+    """Every probe of the file; None where it has none.
+
+    Raises ModelFileError for one that supports or joints constrain.
+    """
+    out: list[Place] = []
+    for number, probe in enumerate(model.spec.response.probe, start=1):
+        out += _places(model, probe, f"response.probe.{number}", free)
+    return out or None
+
+
+def _bodies(model: LoadedModel) -> dict[str, Body]:
+    """The bodies that have nodes, by their names in the file."""
+    if isinstance(model.drawn, Mechanism):
+        return dict(model.drawn.bodies)
+    body = model.drawn.body if isinstance(model.drawn, Rotor) else model.drawn
+    return {next(iter(model.spec.bodies)): body}
+
+
+def _places(model: LoadedModel, of: ForceSpec | ProbeSpec, key: str, dofs: DofMap) -> list[Place]:
+    """The degrees of freedom of a force or a probe. Raises ModelFileError naming the key."""
+    bodies, where = _bodies(model), f"{model.path}: {key}"
+    if of.body is None and len(bodies) > 1:
+        raise ModelFileError(f"{where}: give body, one of {', '.join(bodies)}")
+    name = of.body or next(iter(bodies))
+    places = [(name, node, str(of.component)) for node in _nodes(bodies[name], of.at, where)]
+    try:
+        for place in places:
+            dofs.at(*place)
+    except InputError as fault:
+        raise ModelFileError(f"{where}.component = {of.component!r}: {fault}") from None
+    return places
+
+
+def _nodes(body: Body, at: Any, where: str) -> list[int]:
     coordinates = body.dofs.coordinates
     if isinstance(at, str):
         if at == "end" and "end" not in body.sets:
             return [len(coordinates) - 1]
         if at not in body.sets:
             hint = nearest(at, body.sets) if body.sets else "it has no named sets"
-            raise ModelFileError(f"{key} = {at!r}: no such set; {hint}")
+            raise ModelFileError(f"{where}.at = {at!r}: no such set; {hint}")
         return [int(node) for node in body.sets[at]]
     if isinstance(at, int):
         if at >= len(coordinates):
-            raise ModelFileError(f"{key} = {at}: nodes are 0 to {len(coordinates) - 1}")
+            raise ModelFileError(f"{where}.at = {at}: nodes are 0 to {len(coordinates) - 1}")
         return [at]
     distances = np.linalg.norm(coordinates - np.array([*at, 0.0][:3]), axis=1)
     node = int(distances.argmin())
     if distances[node] > WRITTEN * max(float(np.ptp(coordinates, axis=0).max()), 1e-12):
         x = ", ".join(f"{v:.6g}" for v in coordinates[node])
-        raise ModelFileError(f"{key} = {at}: no node there; the nearest is node {node} at [{x}]")
+        raise ModelFileError(
+            f"{where}.at = {at}: no node there; the nearest is node {node} at [{x}]"
+        )
     return [node]
 
 

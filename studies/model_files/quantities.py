@@ -63,45 +63,32 @@ _VALUE = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*)?$"
 _FACTOR = re.compile(r"([^\d\s^*·/-]+|1)(?:\^?(-?\d))?$")
 
 
-class UnitError(ValueError):
-    """A text that is no value with a unit, or a unit of another kind."""
+def expected(it: str) -> PydanticCustomError:
+    """The error of a value of which something else is expected."""
+    return PydanticCustomError("expected", "expected {it}", {"it": it})
 
 
-@dataclass(frozen=True)
-class Unit:
-    """A unit in words, and the dimensions that a value in SI may have.
+def in_si(text: str, units: str, angular: bool = False) -> float:
+    """The value in SI of a number with a unit, as in "1.5 mm".
 
-    An angle counts as a number, except where `angular` says that it is what is measured: 50 Hz is
-    not accepted for an angular velocity.
+    units: what is accepted, " or " between them. An angle counts as a number, except where
+    `angular` says that it is what is measured: 50 Hz is not accepted for an angular velocity.
+    Raises PydanticCustomError that says what would be accepted.
     """
-
-    name: str
-    accepted: tuple[Dimension, ...]
-    angular: bool = False
-
-    @classmethod
-    def of(cls, *names: str, angular: bool = False) -> Unit:
-        """The unit of the first name; the dimensions of all of them are accepted."""
-        return cls(names[0], tuple(dimension(name)[1] for name in names), angular)
-
-    def value(self, text: str) -> float:
-        """The value of a text in SI. Raises UnitError that says what would be accepted."""
-        match = _VALUE.match(text)
-        if match is None or match[2] is None:
-            raise UnitError(f'a number, or one with a unit as in "1.5 {self.name}"')
-        factor, kind = dimension(match[2])
-        if not any(self._same(kind, other) for other in self.accepted):
-            raise UnitError(f"a value in {self.name}, not in {match[2].strip()}")
-        return float(match[1]) * factor
-
-    def _same(self, one: Dimension, other: Dimension) -> bool:
-        return one == other if self.angular else one[:3] == other[:3]
+    names, compared = units.split(" or "), slice(4 if angular else 3)
+    match = _VALUE.match(text)
+    if match is None or match[2] is None:
+        raise expected(f'a number, or one with a unit as in "1.5 {names[0]}"')
+    factor, kind = dimension(match[2])
+    if kind[compared] not in [dimension(name)[1][compared] for name in names]:
+        raise expected(f"a value in {names[0]}, not in {match[2].strip()}")
+    return float(match[1]) * factor
 
 
 def dimension(text: str) -> tuple[float, Dimension]:
     """Factor to SI and dimension of a product of units, as in "N·m/rad" or "kg m^2".
 
-    Raises UnitError for a unit that is not in the table.
+    Raises PydanticCustomError for a unit that is not in the table.
     """
     factor, total, sign = 1.0, np.zeros(4, dtype=int), 1
     for part in re.split(r"([*·/\s]+)", text.strip().translate(_SUPERSCRIPTS)):
@@ -109,12 +96,12 @@ def dimension(text: str) -> tuple[float, Dimension]:
             continue
         if part.strip("*· \t") == "/":
             if sign < 0:
-                raise UnitError(f"a unit with one / at most, got {text.strip()!r}")
+                raise expected(f"a unit with one / at most, got {text.strip()!r}")
             sign = -1
             continue
         match = _FACTOR.match(part)
         if match is None or match[1] not in UNITS:
-            raise UnitError(f"a known unit ({', '.join(UNITS)}), got {part!r}")
+            raise expected(f"a known unit ({', '.join(UNITS)}), got {part!r}")
         size, kind = UNITS[match[1]]
         power = sign * int(match[2] or 1)
         factor *= size**power
@@ -159,7 +146,7 @@ class Quantity:
         Units in SI with " or " between them; by default those of the magnitude, "" where a text is
         not accepted.
     angular : bool
-        As of `Unit`.
+        As of `in_si`.
     """
 
     magnitude: magnitudes.Magnitude
@@ -177,13 +164,10 @@ class Quantity:
         of_size = core_schema.no_info_after_validator_function(self._of_size, handler(source))
         if not self.unit_names:
             return of_size
-        unit = Unit.of(*self.unit_names.split(" or "), angular=self.angular)
 
         def read(value: Any) -> Any:
-            try:
-                return unit.value(value) if isinstance(value, str) else value
-            except UnitError as fault:
-                raise PydanticCustomError("unit", "expected {it}", {"it": str(fault)}) from None
+            text = isinstance(value, str)
+            return in_si(value, self.unit_names, self.angular) if text else value
 
         return core_schema.no_info_before_validator_function(read, of_size)
 
@@ -198,8 +182,7 @@ class Quantity:
 
     def _of_size(self, value: float) -> float:
         if not self.magnitude.accepts(value):
-            expected = {"it": self.magnitude.expected}
-            raise PydanticCustomError("magnitude", "expected {it}", expected)
+            raise expected(self.magnitude.expected)
         return value
 
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from assembly.errors import StorageError, StudyError
 from assembly.mesh.text_files import shown
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from PIL.Image import Image
     from xarray import Dataset
 
     from modal import ExplorerView
 
 MARKER = "study.json"
+
+
+class Drawn(Protocol):
+    """A figure or an animation, drawn when it is written."""
+
+    def write(self, out: OutputFolder) -> None:
+        """Draw it and save it. Raises StorageError when it cannot be written."""
 
 
 class OutputFolder:
@@ -117,29 +122,30 @@ class OutputFolder:
         recorded = dataset.assign_attrs(self.record)
         self.written.append(write_dataset(recorded, self.claim() / name))
 
-    def write_figure(
-        self, name: str, figure: Figure, caption: str = "", in_report: bool = True
-    ) -> None:
-        """The figure as a picture, with its caption for the report; it is closed afterwards."""
-        import matplotlib.pyplot as plt
+    def remark(self, text: str) -> None:
+        """Lines below the report: what is known of the study beyond its dataset."""
+        self.remarks.append(text)
 
-        with self.file(name) as path:
-            figure.savefig(path, dpi=150, format=Path(name).suffix.lstrip("."))
-        plt.close(figure)
-        self.captions[name] = caption
-        if not in_report:
-            self.apart.add(name)
+    def explore(self, view: Callable[[], ExplorerView]) -> None:
+        """A view, of `modal.explorer_view`, for the report page to explore."""
+        self.views.append(view())
 
-    def write_animation(
-        self, name: str, pictures: Sequence[Image], milliseconds: int, caption: str
-    ) -> None:
-        """The pictures as a GIF that repeats for ever, each shown for so many milliseconds."""
-        with self.file(name) as path:
-            pictures[0].save(
-                path,
-                save_all=True,
-                append_images=list(pictures[1:]),
-                duration=milliseconds,
-                loop=0,
-            )
-        self.captions[name] = caption
+    def draw(self, *figures: Drawn) -> None:
+        """Draw figures and animations, and save them. Raises StorageError where it cannot."""
+        for drawing in figures:
+            drawing.write(self)
+
+
+class Nowhere(OutputFolder):
+    """Takes the outputs of a study that is only computed: nothing is drawn, nothing written."""
+
+    def __init__(self) -> None:
+        pass
+
+    def _leave(self, *output: Any, **options: Any) -> None:
+        """Nothing."""
+
+    write_text = write_dataset = remark = explore = draw = _leave
+
+
+NOWHERE = Nowhere()

@@ -1,126 +1,20 @@
-"""The protocol of a study: what its main() yields, what it returns, and its report.
-
-A study's main() is a generator under `@study_main`. It yields each output as soon as it is known
-(`Data`, `Text`, `Remark`, `Exploration`, `studies.figures.drawing.Drawing`,
-`studies.figures.animation.Animation`) and returns the study's dataset. Outputs are written here,
-for all studies alike; where nothing is to be written, no figure is drawn.
-"""
+"""What studies have in common: datasets of their tables, reports, checks of settings."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-import modal
 from assembly.errors import InputError
 from assembly.mechanisms.mechanism import Mechanism
 from assembly.types import Array
 from modal.data.datasets import described, provenance
 from modal.data.variables import Table
-from studies.reporting.output import OutputFolder
 
 RPM = np.pi / 30.0  # rad/s
-
-
-class Output(Protocol):
-    """Anything a study leaves in its folder, one file each."""
-
-    def write(self, out: OutputFolder) -> None:
-        """Write the file. Raises StorageError when it cannot be written."""
-
-
-Outputs = Generator[Output, None, xr.Dataset]
-
-
-@dataclass(frozen=True)
-class Data:
-    """A dataset, written as NetCDF under a file name."""
-
-    name: str
-    dataset: xr.Dataset
-
-    def write(self, out: OutputFolder) -> None:
-        out.write_dataset(self.name, self.dataset)
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text, written under a file name; the report page shows .txt files in full."""
-
-    name: str
-    content: str
-
-    def write(self, out: OutputFolder) -> None:
-        out.write_text(self.name, self.content)
-
-
-@dataclass(frozen=True)
-class Remark:
-    """Lines below the report: what is known of the study beyond its dataset."""
-
-    text: str
-
-    def write(self, out: OutputFolder) -> None:
-        out.remarks.append(self.text)
-
-
-@dataclass(frozen=True)
-class Exploration:
-    """A view for the report page to explore, made when the study is written.
-
-    Parameters
-    ----------
-    make : callable
-        Returns the view, of `modal.explorer_view`.
-    """
-
-    make: Callable[[], modal.ExplorerView]
-
-    def write(self, out: OutputFolder) -> None:
-        out.views.append(self.make())
-
-
-def study_main(compute: Callable[..., Outputs]) -> Callable[..., xr.Dataset]:
-    """The main() of a study from the generator of its outputs.
-
-    Parameters
-    ----------
-    compute : callable
-        Generator function whose keyword arguments are the settings of the study and `progress`.
-
-    Returns
-    -------
-    callable
-        Takes the same settings, `progress`, and `out`: an OutputFolder to write to, or None.
-        Returns the dataset that the generator returns.
-    """
-
-    @functools.wraps(compute)
-    def main(*, out: OutputFolder | None = None, **settings: Any) -> xr.Dataset:
-        datasets: list[xr.Dataset] = []
-
-        def outputs() -> Iterator[Output]:
-            datasets.append((yield from compute(**settings)))
-
-        for output in outputs():
-            if out is not None:
-                output.write(out)
-        return datasets[0]
-
-    signature = inspect.signature(compute)
-    folder = inspect.Parameter(
-        "out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="OutputFolder | None"
-    )
-    main.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), folder], return_annotation="xr.Dataset"
-    )
-    return main
 
 
 def dataset_of(table: Table, **values: Any) -> xr.Dataset:

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import types
 import typing
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from assembly.errors import InputError, StudyError
 from assembly.magnitudes import MOST_ELEMENTS
 from assembly.mesh.text_files import shown
 
 LARGEST = 1e24  # of a time or a parameter
+# In words, by the type of pydantic's error.
+EXPECTED = {
+    "bool_parsing": "true or false",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+}
 
 
 def parse_range(text: str, option: str) -> NDArray[np.float64]:
@@ -81,31 +89,10 @@ def parse_settings(function: Callable[..., Any], settings: Iterable[str]) -> dic
 
 
 def convert(value: str, kind: Any, where: str) -> Any:
-    """The text as a bool, int, float, str, or one of a Literal's words."""
-    origin = typing.get_origin(kind)
-    if origin in (typing.Union, types.UnionType):
-        options = [k for k in typing.get_args(kind) if k is not type(None)]
-        if len(options) < len(typing.get_args(kind)) and value.lower() == "none":
-            return None
-        return convert(value, options[0], where)
-    if origin is typing.Literal:
-        words = [str(word) for word in typing.get_args(kind)]
-        if value not in words:
-            raise StudyError(f"{where}: expected one of {', '.join(words)}")
-        return value
-    if kind is bool:
-        if value.lower() in ("true", "yes", "1", "on"):
-            return True
-        if value.lower() in ("false", "no", "0", "off"):
-            return False
-        raise StudyError(f"{where}: expected true or false")
-    if kind in (int, float):
-        try:
-            number = kind(value)
-        except ValueError:
-            what = "a whole number" if kind is int else "a number"
-            raise StudyError(f"{where}: expected {what}") from None
-        if not np.isfinite(number):
-            raise StudyError(f"{where}: expected a finite number")
-        return number
-    return value
+    """The text as a bool, int, finite float, str, or one of a Literal's words."""
+    try:
+        return TypeAdapter(kind, config=ConfigDict(allow_inf_nan=False)).validate_python(value)
+    except ValidationError as fault:
+        error = fault.errors()[0]
+        expected = EXPECTED.get(error["type"], error["msg"].removeprefix("Input should be "))
+        raise StudyError(f"{where}: expected {expected}") from None

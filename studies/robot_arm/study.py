@@ -21,16 +21,8 @@ from modal.data.variables import Table, Variable
 from studies.figures import curves, sheets
 from studies.figures.drawing import drawing
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import (
-    Data,
-    Exploration,
-    Outputs,
-    Remark,
-    check_positive,
-    dataset_of,
-    merged,
-    study_main,
-)
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import check_positive, dataset_of, merged
 from studies.reporting.tables import tracks_table
 
 __all__ = ["main", "model", "report", "rigid_links"]
@@ -182,7 +174,6 @@ SHAPES = "The two lowest modes at the end of the path: links at both ends of the
 report = tracks_table
 
 
-@study_main
 def main(
     *,
     payload: float = 5.0,
@@ -192,8 +183,9 @@ def main(
     elements: int = 6,
     modes: int = 4,
     instants: int = 49,
+    out: OutputFolder = NOWHERE,
     progress: bool = False,
-) -> Outputs:
+) -> xr.Dataset:
     """Modes of a robot arm with elastic gears along its path, beside rigid drives and rigid links.
 
     Parameters
@@ -228,17 +220,17 @@ def main(
     times = np.linspace(0.0, duration, instants)
     arm = model(payload, gears=gears, duration=duration, elements=elements)
     tracks = modal.track(arm, times=times, k=modes, progress=progress)
-    yield Data("tracks.nc", tracks)
-    yield sheets.tracks_sheet(tracks, "robot arm on elastic gears")
-    yield Exploration(lambda: modal.explorer_view(tracks, arm, title="along the path"))
+    out.write_dataset("tracks.nc", tracks)
+    out.draw(sheets.tracks_sheet(tracks, "robot arm on elastic gears"))
+    out.explore(lambda: modal.explorer_view(tracks, arm, title="along the path"))
     stiff = model(payload, gears=None, duration=duration, elements=elements)
     dataset = _beside(arm, stiff, tracks, times, payload, gears)
-    yield Data("gears.nc", dataset)
-    yield of_gears(dataset)
+    out.write_dataset("gears.nc", dataset)
+    out.draw(of_gears(dataset))
     end = float(times[-1])
-    yield sheets.shapes_sheet(arm, end, SHAPES, 2, columns=2, width=8.0, height=3.4)
-    yield Remark(verdicts(tracks, arm.freeze, modes))
-    yield Remark(_words(dataset))
+    out.draw(sheets.shapes_sheet(arm, end, SHAPES, 2, columns=2, width=8.0, height=3.4))
+    out.remark(verdicts(tracks, arm.freeze, modes))
+    out.remark(_words(dataset))
     return tracks
 
 

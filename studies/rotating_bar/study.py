@@ -18,17 +18,18 @@ import xarray as xr
 import modal
 from assembly.errors import InputError
 from modal.data.units import units_of
-from studies.reporting.protocol import Data, Exploration, Outputs, merged, report_of, study_main
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import merged, report_of
 from studies.rotating_bar import figures
 from studies.rotating_bar.bar import PAPER, model
 from studies.rotating_bar.data import (
     VARIABLES,
     compare_times,
+    derivatives,
     frequencies,
     parameter_studies,
     responses,
 )
-from studies.rotating_bar.derivatives import derivatives
 
 __all__ = ["main", "report"]
 
@@ -143,7 +144,6 @@ def _timing(dataset: xr.Dataset) -> list[str]:
 report = report_of(_frequencies, _responses, _derivatives, _parameters, _timing)
 
 
-@study_main
 def main(
     *,
     elements: int = 10,
@@ -153,8 +153,9 @@ def main(
     damping_ratio: float = 0.02,
     timing_repeats: int = 3,
     timing_duration: float = 0.01,
+    out: OutputFolder = NOWHERE,
     progress: bool = False,
-) -> Outputs:
+) -> xr.Dataset:
     """Axial vibration of a rotating bar by Lagrange's and by Hamilton's equations.
 
     Parameters
@@ -209,10 +210,10 @@ def main(
         omega=PAPER.omega,
         excitation=PAPER.excitation,
     )
-    yield Data("rotating-bar.nc", dataset)
-    yield Exploration(lambda: over_speed(elements, damping_ratio))
-    yield from figures.drawings(dataset)
-    yield figures.first_mode(elements)
+    out.write_dataset("rotating-bar.nc", dataset)
+    out.explore(lambda: over_speed(elements, damping_ratio))
+    out.draw(*figures.drawings(dataset))
+    out.draw(figures.first_mode(elements))
     return dataset
 
 

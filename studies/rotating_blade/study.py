@@ -28,15 +28,8 @@ from studies.figures import sheets
 from studies.figures.animation import Scene, animation, turning_frames
 from studies.figures.drawing import Drawing
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import (
-    RPM,
-    Data,
-    Exploration,
-    Outputs,
-    Remark,
-    dataset_of,
-    study_main,
-)
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import RPM, dataset_of
 from studies.reporting.tables import tracks_table
 
 __all__ = ["beam_model", "compare_with_calculix", "main", "report", "solid_model"]
@@ -183,7 +176,6 @@ def in_plane(body: assembly.Body) -> Scene:
     return title, turning_frames(body, modes.right[:, first])
 
 
-@study_main
 def main(
     *,
     blade: Literal["both", "beam", "solid"] = "both",
@@ -192,8 +184,9 @@ def main(
     modes: int = 6,
     map_points: int = 41,
     map_damping: float = 2e-6,
+    out: OutputFolder = NOWHERE,
     progress: bool = False,
-) -> Outputs:
+) -> xr.Dataset:
     """Campbell diagrams of a rotating blade (beam and solid), and its stability under acceleration.
 
     Parameters
@@ -236,36 +229,36 @@ def main(
     for kind in chosen:
         body = models[kind]()
         tracks = modal.track(body, omega=omega, axis=SPINS.rotor, k=modes, progress=progress)
-        on_all = Remark(verdicts(tracks, partial(body.freeze, axis=SPINS.rotor), modes))
+        on_all = verdicts(tracks, partial(body.freeze, axis=SPINS.rotor), modes)
         view = partial(modal.explorer_view, tracks, body, axis=SPINS.rotor)
-        yield Data(f"campbell-{kind}.nc", tracks)
+        out.write_dataset(f"campbell-{kind}.nc", tracks)
         if kind == "beam":
-            yield campbell_diagram("beam", tracks)
-            yield in_plane(body)
+            out.draw(campbell_diagram("beam", tracks))
+            out.draw(in_plane(body))
             if blade == "beam":
-                yield on_all
+                out.remark(on_all)
         else:
             compared = compare_with_calculix(body)
-            yield Data("calculix.nc", compared)
-            yield on_all
-            yield Remark(_believed(compared))
-            yield campbell_diagram("solid", tracks, compared)
-        yield Exploration(partial(view, title=f"{kind} over speed"))
+            out.write_dataset("calculix.nc", compared)
+            out.remark(on_all)
+            out.remark(_believed(compared))
+            out.draw(campbell_diagram("solid", tracks, compared))
+        out.explore(partial(view, title=f"{kind} over speed"))
     if "beam" in chosen and map_points > 0:
         damped, fastest = beam_model(damping=map_damping), SPINS.fastest
         # Between the two bending frequencies an asymmetric shaft diverges; above them internal
         # damping drives a flutter; the Euler term K(ε) is circulatory and moves both boundaries.
         spin: dict[str, Any] = dict(axis=SPINS.lengthwise, k=SPINS.modes, progress=progress)
         spun = modal.track(damped, omega=np.linspace(0.0, fastest, SPINS.speeds), **spin)
-        yield Data("campbell-spun.nc", spun)
-        yield campbell_diagram("spun", spun)
+        out.write_dataset("campbell-spun.nc", spun)
+        out.draw(campbell_diagram("spun", spun))
         along = np.linspace(0.0, fastest, map_points)
         across = np.linspace(-fastest, fastest, map_points)
         grid = modal.stability_map(damped, omega=along, epsilon=across, **spin)
-        yield Data("map.nc", grid)
+        out.write_dataset("map.nc", grid)
         view = partial(modal.explorer_view, grid, damped, modes=SPINS.modes, axis=SPINS.lengthwise)
-        yield Exploration(partial(view, title="beam spun about its length"))
-        yield sheets.map_sheet(grid, "beam spun about its own length", MAP_READING)
+        out.explore(partial(view, title="beam spun about its length"))
+        out.draw(sheets.map_sheet(grid, "beam spun about its own length", MAP_READING))
     return tracks
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -122,14 +123,11 @@ class SpeedFamily:
     """The slider-crank frozen at a crank speed (rpm) and a fraction of its turn."""
 
     def __init__(self, **settings: Any) -> None:
-        self.settings = settings
-        self._mechanisms: dict[float, Mechanism] = {}
+        self._mechanism = cache(lambda speed_rpm: model(speed_rpm=speed_rpm, **settings))
 
     def at(self, speed_rpm: float, turn: float) -> tuple[Mechanism, float]:
         """The mechanism of a speed, and the time (s) of a fraction of its turn."""
-        if speed_rpm not in self._mechanisms:
-            self._mechanisms[speed_rpm] = model(speed_rpm=speed_rpm, **self.settings)
-        mechanism = self._mechanisms[speed_rpm]
+        mechanism = self._mechanism(speed_rpm)
         assert mechanism.period is not None
         return mechanism, turn * mechanism.period
 

@@ -18,15 +18,8 @@ from modal.data.datasets import described
 from modal.data.variables import MAP
 from studies.figures import sheets
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import (
-    Data,
-    Exploration,
-    Outputs,
-    Remark,
-    check_positive,
-    one_turn,
-    study_main,
-)
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import check_positive, one_turn
 from studies.reporting.tables import map_table, tracks_table
 from studies.slider_crank import comparison, figures
 from studies.slider_crank.machine import SpeedFamily, model, stiffness_damping
@@ -78,7 +71,6 @@ def frequency_difference(fine: assembly.Mechanism, coarse: assembly.Mechanism) -
     return abs(float(other[0] / exact[0]) - 1.0)
 
 
-@study_main
 def main(
     *,
     crank: float = 0.15,
@@ -92,8 +84,9 @@ def main(
     map_points: int = 0,
     chart_points: int = 40,
     max_speed_rpm: float = 6500.0,
+    out: OutputFolder = NOWHERE,
     progress: bool = False,
-) -> Outputs:
+) -> xr.Dataset:
     """Modes of a slider-crank with an elastic rod over a turn, stability over speed, and a
     transient.
 
@@ -142,18 +135,18 @@ def main(
     mechanism = model(speed_rpm=speed_rpm, **settings)
     times = one_turn(mechanism, instants)
     tracks = modal.track(mechanism, times=times, k=modes, progress=progress)
-    yield Data("tracks.nc", tracks)
-    yield Remark(verdicts(tracks, mechanism.freeze, modes, ends=False))
-    yield sheets.tracks_sheet(tracks, f"slider-crank over one turn at {speed_rpm:g} rpm")
-    yield Exploration(lambda: modal.explorer_view(tracks, mechanism, title="one turn"))
-    yield figures.of_modes(mechanism, float(times[len(times) // 8]))
-    yield figures.first_mode(mechanism)
+    out.write_dataset("tracks.nc", tracks)
+    out.remark(verdicts(tracks, mechanism.freeze, modes, ends=False))
+    out.draw(sheets.tracks_sheet(tracks, f"slider-crank over one turn at {speed_rpm:g} rpm"))
+    out.explore(lambda: modal.explorer_view(tracks, mechanism, title="one turn"))
+    out.draw(figures.of_modes(mechanism, float(times[len(times) // 8])))
+    out.draw(figures.first_mode(mechanism))
     if turns > 0:
         compared = comparison.compare_with_transient(mechanism, tracks, turns, progress)
-        yield Data("transient.nc", compared)
-        yield Remark(comparison.believed(compared))
-        yield figures.of_transient(compared)
-        yield figures.overview(tracks, compared, speed_rpm)
+        out.write_dataset("transient.nc", compared)
+        out.remark(comparison.believed(compared))
+        out.draw(figures.of_transient(compared))
+        out.draw(figures.overview(tracks, compared, speed_rpm))
     if chart_points > 0:
         # All modes of a point of the chart are computed: at most 2 elements of the rod.
         coarse = settings | dict(elements=min(elements, 2), elastic_crank=False)
@@ -174,16 +167,16 @@ def main(
             progress=progress,
         )
         described(chart, {**MAP, **comparison.VARIABLES})
-        yield Data("chart.nc", chart)
+        out.write_dataset("chart.nc", chart)
         title = f"Floquet verdict over whole turns, rigid crank, {coarse['elements']} elements"
         difference = frequency_difference(mechanism, model(speed_rpm=speed_rpm, **coarse))
-        yield Remark(title + "\n" + map_table(chart))
+        out.remark(title + "\n" + map_table(chart))
         reading = chart_reading(chart, coarse["elements"], difference)
-        yield sheets.map_sheet(chart, title, reading, "chart.png")
+        out.draw(sheets.map_sheet(chart, title, reading, "chart.png"))
         rates = comparison.growth_over_speed(family, chart, damping_ratio)
-        yield Data("growth.nc", rates)
-        yield Remark(f"can it be believed? {comparison.agreement(rates)}")
-        yield figures.of_growth(chart, rates)
+        out.write_dataset("growth.nc", rates)
+        out.remark(f"can it be believed? {comparison.agreement(rates)}")
+        out.draw(figures.of_growth(chart, rates))
     if map_points > 0:
         positions = np.linspace(0.0, 1.0, map_points, endpoint=False)
         frozen = SpeedFamily(**settings)
@@ -195,14 +188,16 @@ def main(
             progress=progress,
         )
         described(grid, {**MAP, **comparison.VARIABLES})
-        yield Data("map.nc", grid)
-        yield Remark("frozen positions: not the verdict on the machine\n" + map_table(grid))
-        yield Exploration(
+        out.write_dataset("map.nc", grid)
+        out.remark("frozen positions: not the verdict on the machine\n" + map_table(grid))
+        out.explore(
             lambda: modal.explorer_view(
                 grid, frozen, title="speed and crank position", geometry=frozen.geometry
             )
         )
-        yield sheets.map_sheet(
-            grid, "frozen positions over speed: breathing of the energy", MAP_READING
+        out.draw(
+            sheets.map_sheet(
+                grid, "frozen positions over speed: breathing of the energy", MAP_READING
+            )
         )
     return tracks

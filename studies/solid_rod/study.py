@@ -8,21 +8,14 @@ modes of the whole machine hold at every instant; joints and motion stay exact.
 from __future__ import annotations
 
 import numpy as np
+import xarray as xr
 
 import modal
 from assembly.errors import InputError
 from assembly.gallery import solid_slider_crank
 from studies.figures import sheets
-from studies.reporting.protocol import (
-    RPM,
-    Data,
-    Exploration,
-    Outputs,
-    Remark,
-    check_positive,
-    one_turn,
-    study_main,
-)
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import RPM, check_positive, one_turn
 from studies.reporting.tables import tracks_table
 
 __all__ = ["main", "report"]
@@ -30,7 +23,6 @@ __all__ = ["main", "report"]
 report = tracks_table
 
 
-@study_main
 def main(
     *,
     speed_rpm: float = 1500.0,
@@ -39,8 +31,9 @@ def main(
     damping: float = 1e-7,
     modes: int = 6,
     instants: int = 41,
+    out: OutputFolder = NOWHERE,
     progress: bool = False,
-) -> Outputs:
+) -> xr.Dataset:
     """Modes of a slider-crank with a solid rod over a turn, and its Floquet exponents.
 
     Parameters
@@ -76,8 +69,8 @@ def main(
     )
     times = one_turn(mechanism, instants)
     tracks = modal.track(mechanism, times=times, k=modes, progress=progress)
-    yield Data("tracks.nc", tracks)
-    yield sheets.tracks_sheet(tracks, f"solid rod over one turn at {speed_rpm:g} rpm")
-    yield Exploration(lambda: modal.explorer_view(tracks, mechanism, title="one turn"))
-    yield Remark(str(modal.floquet(mechanism, times[-1], k=modes, progress=progress)))
+    out.write_dataset("tracks.nc", tracks)
+    out.draw(sheets.tracks_sheet(tracks, f"solid rod over one turn at {speed_rpm:g} rpm"))
+    out.explore(lambda: modal.explorer_view(tracks, mechanism, title="one turn"))
+    out.remark(str(modal.floquet(mechanism, times[-1], k=modes, progress=progress)))
     return tracks

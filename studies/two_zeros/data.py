@@ -29,7 +29,7 @@ from studies.two_zeros.machines import (
     slider_crank,
     spinning_shaft,
 )
-from studies.wind_pump.rigid import central_differences
+from studies.wind_pump.machine import central_differences
 
 _COUNTS, _DEFLATED, _ANGLE = ("system", "equations"), ("deflated_mode",), ("angle",)
 _INTERVAL = ("interval_angle", "interval_mode")

@@ -19,17 +19,8 @@ import xarray as xr
 import modal
 from assembly.errors import InputError
 from modal.data.units import units_of
-from studies.reporting.protocol import (
-    Data,
-    Exploration,
-    Outputs,
-    Text,
-    dataset_of,
-    merged,
-    one_turn,
-    report_of,
-    study_main,
-)
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import dataset_of, merged, one_turn, report_of
 from studies.two_zeros import data, figures
 from studies.two_zeros.machines import slider_crank
 from studies.two_zeros.transformation import small_case, text
@@ -125,15 +116,15 @@ def _interval(dataset: xr.Dataset) -> Iterator[str]:
 report = report_of(_rayleigh, _zeros, _deflation, _pair, _interval)
 
 
-@study_main
 def main(
     *,
     modes: int = 6,
     speed_rpm: float = 1500.0,
     instants: int = 72,
     large_elements: int = 4000,
+    out: OutputFolder = NOWHERE,
     progress: bool = False,
-) -> Outputs:
+) -> xr.Dataset:
     """Rayleigh's quotient and the zero eigenvalues of Scutaru & Vlase (2012).
 
     Parameters
@@ -184,14 +175,14 @@ def main(
         large_elements=large_elements,
         **large.attrs,
     )
-    yield Data("two-zeros.nc", dataset)
-    yield Text("transformation.txt", text(case) + "\n")
-    yield Exploration(lambda: over_turn(speed_rpm, instants))
-    yield figures.quotients(dataset)
-    yield figures.zeros(dataset.sel(equations="literal"))
-    yield figures.intervals(dataset)
-    yield figures.pair(dataset)
-    yield figures.first_mode(speed_rpm)
+    out.write_dataset("two-zeros.nc", dataset)
+    out.write_text("transformation.txt", text(case) + "\n")
+    out.explore(lambda: over_turn(speed_rpm, instants))
+    out.draw(figures.quotients(dataset))
+    out.draw(figures.zeros(dataset.sel(equations="literal")))
+    out.draw(figures.intervals(dataset))
+    out.draw(figures.pair(dataset))
+    out.draw(figures.first_mode(speed_rpm))
     return dataset
 
 

@@ -16,8 +16,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.variables import Table, Variable
 from modal.types import Array, Complex
 from studies.reporting.protocol import dataset_of
-from studies.wind_pump.machine import Pump
-from studies.wind_pump.rigid import FORCES, central_differences, joint_forces, motion
+from studies.wind_pump.machine import FORCES, Pump, central_differences, joint_forces, motion
 
 _LINKS, _VARIANTS, _TIME = ("time", "link"), ("variant", "time", "mode"), ("time",)
 _REDUCED, _GENERAL = "by the reduced equations (A43)", "by the general mechanism"

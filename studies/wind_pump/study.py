@@ -18,15 +18,8 @@ import xarray as xr
 import modal
 from assembly.errors import InputError
 from modal.data.units import units_of
-from studies.reporting.protocol import (
-    Data,
-    Exploration,
-    Outputs,
-    Remark,
-    merged,
-    report_of,
-    study_main,
-)
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import merged, report_of
 from studies.wind_pump import data, figures
 from studies.wind_pump.machine import Pump, mechanism
 
@@ -142,7 +135,6 @@ def _operations(dataset: xr.Dataset) -> Iterator[str]:
 report = report_of(_kinematics, _forces, _eigenvalues, _terms, _operations)
 
 
-@study_main
 def main(
     *,
     speed_rpm: float = 140.0,
@@ -153,8 +145,9 @@ def main(
     l2: float = 0.60,
     h: float = 0.35,
     width: float = 0.008,
+    out: OutputFolder = NOWHERE,
     progress: bool = False,
-) -> Outputs:
+) -> xr.Dataset:
     """A wind water pump: kinematics, joint forces, and the eigenvalues of its elastic lever.
 
     Parameters
@@ -206,10 +199,10 @@ def main(
         elements=elements,
         assumed=str(pump),
     )
-    yield Data("wind-pump.nc", dataset)
+    out.write_dataset("wind-pump.nc", dataset)
     tracks = modal.track(pumping, times=times[:: max(1, instants // 60)], k=modes)
-    yield Remark(agreement(modal.crosscheck(pumping, tracks)))
-    yield Exploration(lambda: modal.explorer_view(tracks, pumping, title="one turn"))
-    yield from figures.drawings(dataset)
-    yield figures.first_mode(pump, pumping)
+    out.remark(agreement(modal.crosscheck(pumping, tracks)))
+    out.explore(lambda: modal.explorer_view(tracks, pumping, title="one turn"))
+    out.draw(*figures.drawings(dataset))
+    out.draw(figures.first_mode(pump, pumping))
     return dataset

@@ -26,16 +26,8 @@ import modal
 from assembly.bodies.blades import BladeTable, rigid_section_mass, uncoupled_stiffness
 from assembly.mechanisms.joints import Point
 from studies.figures import sheets
-from studies.reporting.protocol import (
-    RPM,
-    Data,
-    Exploration,
-    Outputs,
-    Remark,
-    report_of,
-    rotor_speeds,
-    study_main,
-)
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import RPM, report_of, rotor_speeds
 
 __all__ = ["main", "model", "report"]
 
@@ -176,7 +168,6 @@ def _named(tracks: xr.Dataset) -> Iterator[str]:
 report = report_of(_named)
 
 
-@study_main
 def main(
     *,
     min_rpm: float = 4.0,
@@ -185,8 +176,9 @@ def main(
     modes: int = 8,
     tower_elements: int = 4,
     table: str = "",
+    out: OutputFolder = NOWHERE,
     progress: bool = False,
-) -> Outputs:
+) -> xr.Dataset:
     """Modes of a three-bladed wind turbine on its tower, in multiblade coordinates, with names.
 
     Parameters
@@ -221,12 +213,14 @@ def main(
         lambda w: model(w / RPM, tower_elements=tower_elements, table=table), BLADES
     )
     tracks: xr.Dataset = family.track(omega, k=modes, rules=RULES, progress=progress)
-    yield Data("tracks.nc", tracks)
+    out.write_dataset("tracks.nc", tracks)
     title, orders = "wind turbine: multiblade modes", (1, 3, 6)
-    yield sheets.campbell_sheet("campbell.png", tracks, title, CAMPBELL, (7.6, 4.6), orders=orders)
-    yield Exploration(lambda: modal.explorer_view(tracks, family, title="over the rotor's speed"))
+    out.draw(
+        sheets.campbell_sheet("campbell.png", tracks, title, CAMPBELL, (7.6, 4.6), orders=orders)
+    )
+    out.explore(lambda: modal.explorer_view(tracks, family, title="over the rotor's speed"))
     variation = max(family.at(max_rpm * RPM).variation.values())
-    yield Remark(
+    out.remark(
         "can it be believed? Over a turn the multiblade matrices vary by"
         f" {variation:.1e} of their size: the modes are those of the whole motion"
     )

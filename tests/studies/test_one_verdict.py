@@ -18,7 +18,7 @@ from studies import slider_crank
 from studies.cli.check import floquet_lines, verdict_lines
 from studies.registry import MODULES, study
 from studies.reporting.frozen_verdicts import verdicts
-from studies.reporting.protocol import Remark
+from studies.reporting.output import Nowhere
 from tests.support.contradictions import contradictions
 
 # Settings with which a study takes the least time.
@@ -191,19 +191,23 @@ def test_contradictions_are_seen() -> None:
         assert not contradictions(right), right
 
 
+class Remarks(Nowhere):
+    """Keeps the remarks of a study, and nothing else."""
+
+    def __init__(self) -> None:
+        self.remarks = []
+
+    def remark(self, text: str) -> None:
+        self.remarks.append(text)
+
+
 def report_of(name: str) -> str:
     """What a study prints, without its files."""
     chosen = study(name)
     settings = chosen.settings | SMALL[name]
-    outputs = chosen.main.__wrapped__(**settings, progress=False)  # type: ignore[attr-defined]
-    remarks = []
-    while True:
-        try:
-            output = next(outputs)
-        except StopIteration as end:
-            return "\n".join([chosen.report(end.value), *remarks])
-        if isinstance(output, Remark):
-            remarks.append(output.text)
+    read = Remarks()
+    dataset = chosen.main(**settings, out=read, progress=False)
+    return "\n".join([chosen.report(dataset), *read.remarks])
 
 
 def test_every_study_is_read() -> None:

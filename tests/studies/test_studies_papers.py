@@ -21,8 +21,7 @@ from studies.rotating_bar.bar import frozen, model, response
 from studies.two_zeros.data import COEFFICIENTS, closed_form, rigid_pair
 from studies.two_zeros.machines import effective_inertia
 from studies.two_zeros.transformation import small_case, text
-from studies.wind_pump.machine import Pump, mechanism
-from studies.wind_pump.rigid import joint_forces, motion
+from studies.wind_pump.machine import Pump, joint_forces, mechanism, motion
 from tests.support.dataset_checks import assert_described
 
 # Real machines: no value of them is questioned.
@@ -249,7 +248,7 @@ def test_pump_loop_closes_and_power_balances() -> None:
     def energy(t: float) -> float:
         now = motion(p, t)
         v = now.A @ now.rate
-        from studies.wind_pump.rigid import masses
+        from studies.wind_pump.machine import masses
 
         weights = masses(p)
         lift = weights[[1, 4, 7]] @ now.centres[[1, 4, 7]]

@@ -1,4 +1,4 @@
-"""The protocol that all studies follow: outputs are yielded, and written once for all."""
+"""What all studies do alike: outputs are written as soon as they are known, or left out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from modal.plot.axes import axis_label
 from studies.cli import html_report
 from studies.figures.drawing import Drawing
 from studies.registry import Study, all_studies
-from studies.reporting.output import OutputFolder
-from studies.reporting.protocol import Data, Outputs, Remark, Text, merged, report_of, study_main
+from studies.reporting.output import NOWHERE, OutputFolder
+from studies.reporting.protocol import merged, report_of
 
 DRAWN: list[str] = []
 
@@ -27,8 +27,9 @@ def draw(axes: list[object]) -> None:
     assert len(axes) == 2
 
 
-@study_main
-def main(*, size: int = 3, fails: bool = False, progress: bool = False) -> Outputs:
+def main(
+    *, size: int = 3, fails: bool = False, out: OutputFolder = NOWHERE, progress: bool = False
+) -> xr.Dataset:
     """A small study.
 
     Parameters
@@ -38,13 +39,13 @@ def main(*, size: int = 3, fails: bool = False, progress: bool = False) -> Outpu
     """
     part = xr.Dataset({"value": ("x", np.arange(size))})
     dataset = merged([part], {"value": Variable("value", "m", ("x",))}, title="small", size=size)
-    yield Remark("first line\nsecond line")
-    yield Data("small.nc", dataset)
-    yield Text("note.txt", "a note")
+    out.remark("first line\nsecond line")
+    out.write_dataset("small.nc", dataset)
+    out.write_text("note.txt", "a note")
     if fails:
         raise ArithmeticError("the next part fails")
-    yield Drawing("shown.png", "what is shown", draw, columns=2)
-    yield Drawing("again.png", "its panels once more", draw, columns=2, in_report=False)
+    out.draw(Drawing("shown.png", "what is shown", draw, columns=2))
+    out.draw(Drawing("again.png", "its panels once more", draw, columns=2, in_report=False))
     return dataset
 
 
@@ -90,7 +91,7 @@ def test_the_report_page_shows_a_figure_and_a_text_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("study", all_studies(), ids=lambda study: study.name)
 def test_every_study_has_a_view_to_explore(study: Study) -> None:
-    assert "yield Exploration(" in inspect.getsource(inspect.unwrap(study.main))
+    assert "out.explore(" in inspect.getsource(study.main)
 
 
 @pytest.mark.parametrize("study", all_studies(), ids=lambda study: study.name)

@@ -13,7 +13,7 @@ import modal
 from assembly.errors import InputError
 from studies.cli.starters import write_starter
 from studies.model_files.loading import load_model
-from studies.model_files.points import Points
+from studies.model_files.points import probes_of
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_probes_of_a_model_file_are_places(tmp_path: Path) -> None:
     model = load_model(path)
     system = model.freeze()
     assert system.dofs is not None
-    (place,) = Points(model).probes(model.spec.response.probe, system.dofs) or []
+    (place,) = probes_of(model, system.dofs) or []
     assert place == ("rod", 3, "uy")
     assert system.dofs.label(system.dofs.at(*place)) == "rod 3 uy"
 
