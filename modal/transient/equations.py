@@ -19,7 +19,7 @@ from assembly.arguments import as_numbers
 from assembly.errors import InputError, SingularSystemError
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.transient.shared_pattern import OnPattern, SharedPattern
+from modal.transient.step_matrices import OnPattern, SharedPattern
 from modal.transient.tolerances import REMEMBERED
 from modal.types import Array
 

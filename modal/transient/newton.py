@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError
 from assembly.linalg.factorization import Factorization
-from modal.transient.integrators.solver import Factor, factorized
 from modal.transient.integrators.stages import Force, Stages, State
+from modal.transient.step_matrices import Factor, factorized
 from modal.types import Array
 
 

@@ -21,10 +21,9 @@ import scipy.sparse as sp
 
 from modal.transient.equations import FirstOrderModel
 from modal.transient.hamilton import CanonicalInstant, CanonicalModel
-from modal.transient.integrators.solver import Matrix, StepSolver
 from modal.transient.integrators.stages import Force, Stages, State
 from modal.transient.integrators.tableau import Tableau
-from modal.transient.shared_pattern import BlockMatrix, OnPattern
+from modal.transient.step_matrices import Matrix, OnPattern, StepSolver
 from modal.types import Array
 
 
@@ -103,7 +102,7 @@ def step_matrix(a: Array, h: float, at: list[CanonicalInstant]) -> Matrix:
     return sp.csr_matrix(sp.bmat(blocks, format="csr")) if s > 1 else sp.csr_matrix(blocks[0][0])
 
 
-def _on_pattern(a: Array, h: float, at: list[CanonicalInstant]) -> BlockMatrix:
+def _on_pattern(a: Array, h: float, at: list[CanonicalInstant]) -> OnPattern:
     """The same of matrices on one pattern."""
     s, pattern = len(at), at[0].M.pattern
     stiffness = np.stack([here.on_displacement.values for here in at])
@@ -115,7 +114,7 @@ def _on_pattern(a: Array, h: float, at: list[CanonicalInstant]) -> BlockMatrix:
     blocks += (h * a)[:, :, None] * (gyroscopic[:, None] - on_velocity[None])
     for i, here in enumerate(at):
         blocks[i, i] += here.M.values
-    return BlockMatrix(pattern, blocks)
+    return OnPattern(pattern, blocks)
 
 
 class DenseGauss:

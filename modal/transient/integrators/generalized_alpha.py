@@ -20,8 +20,8 @@ import numpy as np
 
 from assembly.errors import InputError
 from modal.transient.equations import SecondOrderModel
-from modal.transient.integrators.solver import Matrix, StepSolver
 from modal.transient.integrators.stages import Force, Stages, State
+from modal.transient.step_matrices import Matrix, StepSolver
 from modal.types import Array
 
 
