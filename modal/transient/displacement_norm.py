@@ -41,7 +41,7 @@ class DisplacementNorm:
     @cached_property
     def _first(self) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """M and the symmetric K of the first instant."""
-        system = self.equations.at(self.span[0]).system
+        system = self.equations.system(self.span[0])
         return system.M, sp.csr_matrix(0.5 * (system.K + system.K.T))
 
     @property

@@ -59,8 +59,8 @@ class EnergyLedger(Ledger):
 
     def energy(self, t: float, q: Array, v: Array) -> float:
         """E at t, J."""
-        here = self.equations.at(t)
-        return float(0.5 * (v @ (here.M @ v) + q @ (here.potential @ q)))
+        here, S = self.equations.at(t), self.equations.potential(t)
+        return float(0.5 * (v @ (here.M @ v) + q @ (S @ q)))
 
     def work(self, t: float, h: float, stages: Stages) -> float:
         """∫ dE/dt over the step from t to t + h, J, by the step's own quadrature.
@@ -69,21 +69,21 @@ class EnergyLedger(Ledger):
         """
         total = 0.0
         for c, b, q, v in zip(stages.nodes, stages.weights, stages.q, stages.v, strict=True):
-            here = self.equations.at(t + c * h)
-            power = v @ (
-                self.load(t + c * h) - here.velocity @ v - here.stiffness @ q + here.potential @ q
-            )
-            total += b * h * power
+            now = t + c * h
+            here, S = self.equations.at(now), self.equations.potential(now)
+            total += b * h * (v @ (self.load(now) - here.damping @ v - here.stiffness @ q + S @ q))
         return float(total) + self._parametric(t, h, stages)
 
     def _parametric(self, t: float, h: float, stages: Stages) -> float:
         if self.equations.constant:
             return 0.0
         nodes, rates = _rates(tuple(stages.nodes.tolist()))
-        matrices = [self.equations.at(t + c * h) for c in nodes]
+        pairs = [
+            (self.equations.at(t + c * h).M, self.equations.potential(t + c * h)) for c in nodes
+        ]
         total = 0.0
         for rate, b, q, v in zip(rates, stages.weights, stages.q, stages.v, strict=True):
-            forms = [0.5 * (v @ (m.M @ v) + q @ (m.potential @ q)) for m in matrices]
+            forms = [0.5 * (v @ (M @ v) + q @ (S @ q)) for M, S in pairs]
             total += b * float(rate @ np.array(forms))
         return total
 

@@ -8,7 +8,7 @@ collocation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import xarray as xr
 from scipy.interpolate import CubicSpline
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSeries, FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
@@ -26,13 +26,13 @@ from modal.reduction.interpolation import Interpolant
 from modal.transient.collocated import PHASE, STAGES, Collocation, Constant
 from modal.transient.decoupled import WITHIN, Frames, propagated
 from modal.transient.displacement_norm import DisplacementNorm
-from modal.transient.equations import GROUPS, SecondOrderModel, freezer
+from modal.transient.equations import SecondOrderModel, TabulatedModel, freezer, potential
 from modal.transient.initial import initial_state
 from modal.transient.probes import Probes
 from modal.transient.records import Recorder, chosen_probes, run_attributes, thinned
 from modal.transient.small_transient import small_transient
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
-from modal.types import Array, Index
+from modal.types import Array
 
 LARGEST_CONSTANT = 5_000  # DOFs of a constant system, whose states at all records are in memory
 
@@ -68,7 +68,7 @@ def free_vibration(
     if constant:
         method = _constant if start.n <= SMALL else _steps_of_constant
         run = method(model, span, x, tolerance)
-        rows = _records(run, *_of_constant(model), probed, settings["every"])
+        rows = _records(run, _as_motion(model), probed, settings["every"])
         attributes = run.shown()
     else:
         motion = InterpolatedMotion.of(model, *span)
@@ -79,9 +79,7 @@ def free_vibration(
             rows, attributes = small.rows(probed.numbers, settings["every"]), small.attributes()
         else:
             run = _moving(motion, span, x, tolerance)
-            entries, columns = motion.on_entries(*GROUPS), motion.pattern.indices
-            places = np.repeat(np.arange(start.n), np.diff(motion.pattern.indptr)), columns
-            rows = _records(run, entries, *places, probed, settings["every"])
+            rows = _records(run, motion, probed, settings["every"])
             attributes = run.shown()
     recorder = Recorder(probed)
     recorder.restore(rows)
@@ -90,12 +88,10 @@ def free_vibration(
     return recorder.dataset(attributes)
 
 
-def _records(
-    run: _Run, entries: Interpolant, rows: Index, columns: Index, probed: Probes, every: int
-) -> dict[str, Array]:
+def _records(run: _Run, motion: InterpolatedMotion, probed: Probes, every: int) -> dict[str, Array]:
     """The records of a transient: every so many states, and the last."""
     q, v = np.split(run.states, 2, axis=1)
-    energy, power = _energies(entries, rows, columns, run.times, q, v)
+    energy, power = _energies(motion, run.times, q, v)
     work = CubicSpline(run.times, power).antiderivative()(run.times)
     q, v = q[:, probed.numbers], v[:, probed.numbers]
     return thinned(run.times, q, v, energy, work, every)
@@ -219,36 +215,25 @@ def _moving(
     return _Run(times, found.states, found.error, attributes)
 
 
-def _of_constant(system: FrozenSystem) -> tuple[Interpolant, Index, Index]:
-    """The entries of a constant system as a polynomial of degree 0, and their places."""
-    sums = [sp.csr_matrix(system.combined(group).tocsr()) for group in GROUPS]
-    places = sp.coo_matrix(sum(abs(A) for A in sums))
-    values = np.stack([np.asarray(A[places.row, places.col]).ravel() for A in sums])
-    ones = Interpolant(lambda t: np.ones((len(t), 1)), values[None], 1, 0.0, np.zeros_like)
-    return ones, places.row, places.col
+def _as_motion(system: FrozenSystem) -> InterpolatedMotion:
+    """A constant system as a polynomial of degree 0."""
+    series = FrozenSeries.of([system], np.zeros(1))
+    values = [rows[0] for rows in series.values.values()]
+    row = np.concatenate([*values, series.Q[0], series.rigid[0].ravel()])
+    ones = Interpolant(lambda t: np.ones((len(t), 1)), row[None], 1, 0.0, np.zeros_like)
+    return InterpolatedMotion(series, ones)
 
 
-def _energies(
-    entries: Interpolant, rows: Index, columns: Index, times: Array, q: Array, v: Array
-) -> tuple[Array, Array]:
+def _energies(motion: InterpolatedMotion, times: Array, q: Array, v: Array) -> tuple[Array, Array]:
     """½ q̇ᵀMq̇ + ½ qᵀSq, J, and its rate along the motion, W, (R,) each."""
-    conserved = replace(entries, table=entries.table[:, [0, 3]]).derivative()
-    out = []
-    batch = max(1, BATCH_NUMBERS // len(rows))
+    equations, out = TabulatedModel(motion), []
+    batch = max(1, BATCH_NUMBERS // len(equations.pattern.rows))
     for first in range(0, len(times), batch):
         at = slice(first, first + batch)
-        q_left, v_left, q_right, v_right = (
-            x[at][:, None, k] for k in (rows, columns) for x in (q, v)
-        )
-        A, rate = entries.many(times[at]), conserved.many(times[at])
-        vv, vq = (
-            (A[:, :3] * v_left * v_right).sum(axis=2),
-            (A[:, 2:] * v_left * q_right).sum(axis=2),
-        )
-        transposed, qq = ((A[:, 3:] * q_left * x).sum(axis=2)[:, 0] for x in (v_right, q_right))
-        moved = (rate[:, :1] * v_left * v_right + rate[:, 1:] * q_left * q_right).sum(axis=2)[:, 0]
-        energy = 0.5 * (vv[:, 0] + qq)
-        power = -vv[:, 1] - vq[:, 0] + 0.5 * (vq[:, 1] + transposed) + 0.5 * moved
-        out.append(np.stack([energy, power]))
+        here, rates = equations.many(times[at])
+        x, rate, S = q[at], v[at], potential(here)
+        forces = S @ x - here.damping @ rate - here.stiffness @ x + 0.5 * (rates.M @ rate)
+        power = (rate * forces + 0.5 * x * (potential(rates) @ x)).sum(axis=1)
+        out.append(np.stack([0.5 * (rate * (here.M @ rate) + x * (S @ x)).sum(axis=1), power]))
     energy, power = np.concatenate(out, axis=1)
     return energy, power

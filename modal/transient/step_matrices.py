@@ -47,7 +47,8 @@ class SharedPattern:
 
 @dataclass(frozen=True)
 class OnPattern:
-    """A matrix as its values (entries,) on a shared pattern, or blocks of them (s, s, entries)."""
+    """A matrix as its values (entries,) on a shared pattern; those (P, entries) of several, or
+    blocks (s, s, entries) of one."""
 
     pattern: SharedPattern
     values: Array
@@ -69,7 +70,7 @@ class OnPattern:
     @property
     def T(self) -> OnPattern:
         """The transpose."""
-        return OnPattern(self.pattern, self.values[self.pattern.transposed])
+        return OnPattern(self.pattern, self.values.take(self.pattern.transposed, axis=-1))
 
     @property
     def data(self) -> Array:
@@ -81,9 +82,9 @@ class OnPattern:
         """Number of stored values."""
         return len(self.values)
 
-    def __matmul__(self, vector: Array) -> Array:
-        products = self.values * vector[self.pattern.columns]
-        return np.asarray(np.add.reduceat(products, self.pattern.starts))
+    def __matmul__(self, vectors: Array) -> Array:
+        products = self.values * vectors.take(self.pattern.columns, axis=-1)
+        return np.asarray(np.add.reduceat(products, self.pattern.starts, axis=-1))
 
     def toarray(self) -> Array:
         """The matrix (n, n)."""
@@ -97,7 +98,7 @@ Matrix: TypeAlias = "sp.csr_matrix | OnPattern"
 
 @lru_cache(maxsize=4)
 def _layout(pattern: SharedPattern, stages: int, narrow: float = 0.5) -> tuple[Index, int, bool]:
-    """Places of the entries (s, s, entries) of s × s blocks, with the DOFs in the order of the
+    """Places (s s entries,) of the entries of s × s blocks, with the DOFs in the order of the
     pattern and the stages of each together, the number of subdiagonals, and whether the places are
     those of LAPACK's band storage, column by column, or of a matrix, row by row.
 
@@ -109,8 +110,8 @@ def _layout(pattern: SharedPattern, stages: int, narrow: float = 0.5) -> tuple[I
     size, width = stages * len(position), int(np.abs(rows - columns).max())
     lines = 3 * width + 1
     if lines <= narrow * size:
-        return columns * lines + 2 * width + rows - columns, width, True
-    return rows * size + columns, width, False
+        return (columns * lines + 2 * width + rows - columns).ravel(), width, True
+    return (rows * size + columns).ravel(), width, False
 
 
 class PatternFactor:
@@ -127,12 +128,12 @@ class PatternFactor:
         size = self.stages * len(self.order)
         self._solve: Callable[[Array], Any]
         if not self.banded and size > dense:
-            entries = matrix.values.ravel(), np.divmod(places.ravel(), size)
+            entries = matrix.values.ravel(), np.divmod(places, size)
             factor = Factorization(sp.csr_matrix(entries, shape=(size, size)), "general")
             self._solve, self.destroy = factor.solve, factor.destroy  # type: ignore[method-assign]
             return
         storage = np.zeros((size, 3 * width + 1 if self.banded else size))
-        storage.reshape(-1)[places] = matrix.values
+        storage.reshape(-1)[places] = matrix.values.ravel()
         if self.banded:
             lu, pivots, info = la.lapack.dgbtrf(storage.T, width, width, overwrite_ab=True)
             self._solve = lambda b: la.lapack.dgbtrs(lu, width, width, b, pivots)[0]

@@ -401,8 +401,8 @@ def _scheme(
         return newton, NonlinearLedger(newton), PlainNorm(), first, start
     smooth = InterpolatedMotion.of(model, *span)
     equations = SecondOrderModel(model) if smooth is None else TabulatedModel(smooth)
-    start = equations.at(span[0]).system
-    force = total_force(loads, lambda t: equations.at(t).system, start.n)
+    start = equations.system(span[0])
+    force = total_force(loads, equations.system, start.n)
     integrator: Integrator
     if kind == "hamilton":
         integrator = Gauss(CanonicalModel(equations, span), force, STAGES[name])
