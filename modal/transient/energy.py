@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from modal.transient.equations import FirstOrderModel, SecondOrderModel
+from modal.transient.equations import SecondOrderModel
 from modal.transient.integrators.stages import Force, Stages, State
+from modal.transient.newton import Newton
 from modal.transient.stepping import Accepted
 from modal.types import Array
 
@@ -37,22 +38,16 @@ class Energies:
         """What a record says about the energy."""
         E = self.ledger.energy(t, state.q, state.v)
         defect = E - self.initial - float(self.work.sum())
-        details: dict[str, Any] = self.ledger.details(t, state.q, state.v, self.work)
-        return dict(energy=E, energy_defect=defect) | details
+        row = dict(energy=E, energy_defect=defect)
+        if isinstance(self.ledger, Newton):
+            row |= self.ledger.details(t, state.q, state.v, self.work)
+        return row
 
 
-class Ledger:
-    """What the ledgers of linear equations have in common."""
+class EnergyLedger:
+    """Energy at instants and work over steps, of a second-order model."""
 
     nothing = 0.0  # work at the start, J
-
-    def details(self, t: float, q: Array, v: Array, work: Array) -> dict[str, Any]:
-        """What is recorded besides the energy and its defect."""
-        return {}
-
-
-class EnergyLedger(Ledger):
-    """Energy at instants and work over steps, of a second-order model."""
 
     def __init__(self, equations: SecondOrderModel, load: Force) -> None:
         self.equations, self.load = equations, load
@@ -86,22 +81,6 @@ class EnergyLedger(Ledger):
             forms = [0.5 * (v @ (M @ v) + q @ (S @ q)) for M, S in pairs]
             total += b * float(rate @ np.array(forms))
         return total
-
-
-class FirstOrderLedger(Ledger):
-    """½|x|² of x' = A(t) x instead of an energy; its rate is xᵀA x."""
-
-    def __init__(self, model: FirstOrderModel) -> None:
-        self.model = model
-
-    def energy(self, t: float, q: Array, v: Array) -> float:
-        """½|x|²."""
-        return float(0.5 * (q @ q))
-
-    def work(self, t: float, h: float, stages: Stages) -> float:
-        """∫ xᵀA x dt over the step."""
-        powers = np.einsum("si,si->s", stages.q, stages.v)
-        return float(h * (stages.weights @ powers))
 
 
 @lru_cache(maxsize=16)

@@ -118,7 +118,9 @@ def _on_pattern(a: Array, h: float, at: list[CanonicalInstant]) -> OnPattern:
 
 
 class DenseGauss:
-    """Gauss collocation of x' = A(t) x, dense; q is x and v is x'."""
+    """Gauss collocation of x' = A(t) x, dense; q is x and v is x'. ½|x|² stands for the energy."""
+
+    nothing = 0.0  # work at the start
 
     def __init__(self, model: FirstOrderModel, stages: int = 1) -> None:
         self.tableau = Tableau(stages)
@@ -146,3 +148,12 @@ class DenseGauss:
 
     def destroy(self) -> None:
         """Nothing to release."""
+
+    def energy(self, t: float, q: Array, v: Array) -> float:
+        """½|x|²."""
+        return float(0.5 * (q @ q))
+
+    def work(self, t: float, h: float, stages: Stages) -> float:
+        """∫ xᵀA x dt over the step."""
+        powers = np.einsum("si,si->s", stages.q, stages.v)
+        return float(h * (stages.weights @ powers))
