@@ -24,9 +24,9 @@ from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant
 from modal.transient.collocated import PHASE, STAGES, Collocation, Constant
 from modal.transient.decoupled import WITHIN, Frames, propagated
-from modal.transient.displacement_norm import DisplacementNorm
 from modal.transient.equations import SecondOrderModel, TabulatedModel, freezer, potential
 from modal.transient.initial import initial_state
+from modal.transient.measures import DisplacementNorm
 from modal.transient.records import Recorder, Vibration, chosen_probes, run_attributes
 from modal.transient.small_transient import small_transient
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES

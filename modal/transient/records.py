@@ -19,10 +19,10 @@ from modal.data.datasets import described, provenance
 from modal.data.variables import TRANSIENT, TRANSIENT_NONLINEAR
 from modal.provenance.contents import contents
 from modal.provenance.fingerprint import TIMES, MotionProbe, agree, summed, vector_rows
-from modal.transient.energy import Energies
 from modal.transient.equations import instants
 from modal.transient.integrators.stages import State
 from modal.transient.loads import Load
+from modal.transient.measures import Energies
 from modal.transient.newton import Newton
 from modal.transient.probes import Probes
 from modal.types import Array, Index

@@ -17,8 +17,6 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL, ZERO
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
-from modal.transient.energy import Energies, EnergyLedger
 from modal.transient.equations import (
     FirstOrderModel,
     SecondOrderModel,
@@ -33,6 +31,7 @@ from modal.transient.integrators.gauss import DenseGauss, Gauss
 from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator
 from modal.transient.loads import Load, check_resolved, total_force
+from modal.transient.measures import DisplacementNorm, Energies, EnergyLedger, PlainNorm
 from modal.transient.nonlinear import (
     EnergyMomentum,
     NonlinearAlpha,
