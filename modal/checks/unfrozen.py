@@ -86,7 +86,7 @@ class Unfrozen:
         if reduced is not None:
             self.source = model = reduced
         full = SecondOrderModel(model)
-        if reduced is None and full.at(self.t0).system.n <= small:
+        if reduced is None and full.at(self.t0).n <= small:
             return full
         times = (self.t0 + span * np.linspace(0.0, 1.0, count)).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)

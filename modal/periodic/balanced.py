@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import EPS, HALF
 from modal.reduction.interpolation import Interpolant
-from modal.transient.equations import Instant
+from modal.transient.equations import potential
 from modal.types import Array
 
 Matrix = Callable[[float], Array]
@@ -35,7 +36,7 @@ class Balanced:
         return cls._of(matrix, np.diag(1.0 / scale), np.diag(scale))
 
     @classmethod
-    def energy(cls, matrix: Matrix, here: Instant) -> Balanced:
+    def energy(cls, matrix: Matrix, here: FrozenSystem) -> Balanced:
         """In the coordinates whose 2-norm is the energy of an instant: A of an undamped model is
         nearly skew there, and its propagation nearly orthogonal. Half of the digits of soft shapes
         are free of the round-off of stiff ones."""
@@ -56,13 +57,13 @@ class Balanced:
         return np.stack([self.matrix(float(t)) for t in times])
 
 
-def energy_root(here: Instant, softest: float = EPS) -> Array:
+def energy_root(here: FrozenSystem, softest: float = EPS) -> Array:
     """A square root L (2n, 2n) of the energy of an instant on x = (q, q̇): ‖L x‖² is twice it.
 
     |S|, the absolute value of the symmetric stiffness, makes it a norm beyond a divergence too;
     eigenvalues below `softest` of the largest are replaced by that.
     """
-    sizes, shapes = la.eigh(here.potential.toarray())
+    sizes, shapes = la.eigh(potential(here).toarray())
     floor = softest * np.abs(sizes).max()
     stiffness = np.sqrt(np.maximum(np.abs(sizes), floor))[:, None] * shapes.T
     return np.asarray(la.block_diag(stiffness, la.cholesky(here.M.toarray())))

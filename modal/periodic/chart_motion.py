@@ -187,7 +187,7 @@ def _sampled(model: Any, times: Array) -> tuple[Array, Array, Array]:
     if hasattr(model, "freeze_many"):
         series = model.freeze_many(times)
         return series.mass, series.damping, series.stiffness
-    systems = [one.system for one in SecondOrderModel(model).several(times)]
+    systems = SecondOrderModel(model).several(times)
     parts = [[np.asarray(A.toarray()) for A in (s.M, s.damping, s.stiffness)] for s in systems]
     M, C, K = (np.stack(part) for part in zip(*parts, strict=True))
     return M, C, K

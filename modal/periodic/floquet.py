@@ -153,7 +153,7 @@ def floquet(
             f'method: only "dense" takes matrices that are not smooth, as these are near '
             f't = {seen.breaks[0]:.6g} s, and the method is "{method}"'
         )
-    few = large is None and equations.at(t0).system.n <= DENSE_LIMIT
+    few = large is None and equations.at(t0).n <= DENSE_LIMIT
     all_modes = None
     if method == "dense" or seen.breaks or (method is None and few):
         optional = method is None and not seen.breaks

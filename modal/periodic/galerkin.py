@@ -69,7 +69,7 @@ class GalerkinModel:
 
     def freeze_many(self, times: Array) -> Matrices:
         """The projected matrices at times (P,), s."""
-        systems = [instant.system for instant in self._equations.several(times)]
+        systems = self._equations.several(times)
         V = self.V
         sums = [[V.T @ (A @ V) for A in (s.M, s.damping, s.stiffness)] for s in systems]
         return Matrices(*(np.stack(part) for part in zip(*sums, strict=True)))
@@ -86,8 +86,7 @@ class GalerkinModel:
         """The size √(ρᴴK⁻¹ρ) of what the space misses, (P, k), twice, as of a `ReducedMotion`; q,
         v, a: displacement, velocity and acceleration (P, r, k)."""
         out = np.empty((len(times), q.shape[2]))
-        for n, instant in enumerate(self._equations.several(times)):
-            system = instant.system
+        for n, system in enumerate(self._equations.several(times)):
             x, rate, force = (self.V @ part[n] for part in (q, v, a))
             residual = system.M @ force + system.damping @ rate + system.stiffness @ x
             inertia, speed = ((y.conj() * (system.M @ y)).sum(axis=0).real for y in (x, rate))

@@ -78,7 +78,7 @@ def _matrices(equations: FirstOrderModel | SecondOrderModel, times: Array) -> li
         if not equations.constant and hasattr(equations.model, "freeze_many"):
             parts = equations.model.freeze_many(times).values
             return [{name: parts[name][n] for name in parts} for n in range(len(times))]
-        systems = [instant.system for instant in equations.several(times)]
+        systems = equations.several(times)
         return [{name: system.parts[name].tocsr() for name in PARTS} for system in systems]
     return [
         {f"row {i + 1} of A": row for i, row in enumerate(equations.first_order(float(t)))}
@@ -124,7 +124,7 @@ def sampling(
 def _instants(equations: FirstOrderModel | SecondOrderModel, t0: float) -> int:
     if isinstance(equations, FirstOrderModel):
         return MOST_INSTANTS
-    return int(np.clip(BATCH_NUMBERS // equations.at(t0).system.n, FEWEST, MOST_FROZEN))
+    return int(np.clip(BATCH_NUMBERS // equations.at(t0).n, FEWEST, MOST_FROZEN))
 
 
 def _rows(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], Array]:
@@ -135,8 +135,7 @@ def _rows(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], Ar
 
     def products(times: Array) -> Array:
         out = []
-        for instant in equations.several(times):
-            system = instant.system
+        for system in equations.several(times):
             w = np.cos(np.arange(1.0, system.n + 1.0))
             sums = [system.combined(names) for names in (("M",), DAMPING_PARTS, STIFFNESS_PARTS)]
             out.append(np.concatenate([matrix @ w for matrix in sums])[:, None])

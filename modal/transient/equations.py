@@ -7,9 +7,9 @@ A model is a `FrozenSystem` (constant coefficients), an object with `freeze(t)` 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,70 +19,13 @@ from assembly.arguments import as_numbers
 from assembly.errors import InputError, SingularSystemError
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.transient.shared_pattern import OnPattern, SharedPattern
+from modal.transient.step_matrices import OnPattern, SharedPattern
 from modal.transient.tolerances import REMEMBERED
 from modal.types import Array
 
 CONSERVATIVE_STIFFNESS = tuple(name for name in STIFFNESS_PARTS if name != "K_D")
 GROUPS = (("M",), DAMPING_PARTS, STIFFNESS_PARTS, CONSERVATIVE_STIFFNESS)
 ROLES = (("M",), ("C",), CONSERVATIVE_STIFFNESS, ("D",), ("K_D",))
-
-
-class Instant:
-    """The matrices of one instant, split for the balance of energy.
-
-    M q̈ + V q̇ + S q = F with V = C + D; S = S_s + S_n, where S_s is the symmetric part of all
-    stiffness that a potential can carry and S_n the rest (Euler, circulatory).
-    """
-
-    def __init__(self, system: FrozenSystem) -> None:
-        self.system = system
-
-    @cached_property
-    def M(self) -> Any:
-        """The mass matrix."""
-        return self.system.M
-
-    @cached_property
-    def velocity(self) -> Any:
-        """V = C + D."""
-        return self.system.damping
-
-    @cached_property
-    def stiffness(self) -> Any:
-        """S, everything on the displacement."""
-        return self.system.stiffness
-
-    @cached_property
-    def conservative(self) -> Any:
-        """S without the part K_D."""
-        return self.system.combined(CONSERVATIVE_STIFFNESS).tocsr()
-
-    @cached_property
-    def potential(self) -> Any:
-        """S_s."""
-        return 0.5 * (self.conservative + self.conservative.T)
-
-    @cached_property
-    def coriolis(self) -> Any:
-        """C without the damping D."""
-        return self.system.C
-
-    @cached_property
-    def dissipation(self) -> Any:
-        """D."""
-        return self.system.D
-
-    @cached_property
-    def circulatory(self) -> Any:
-        """The part K_D of the stiffness."""
-        return self.system.K_D
-
-    @cached_property
-    def gyroscopic(self) -> Any:
-        """G, half the skew part of C: the momentum is p = M q̇ + G q (docs/theory.md, "Sources":
-        Vlase, Nicolescu & Marin 2020, eq. 8)."""
-        return 0.25 * (self.coriolis - self.coriolis.T)
 
 
 class SecondOrderModel:
@@ -95,26 +38,37 @@ class SecondOrderModel:
         self._freeze = freezer(model)
         self._n: int | None = None
         self._recent = lru_cache(maxsize=REMEMBERED)(self._instant)
+        self._potentials = lru_cache(maxsize=REMEMBERED)(lambda t: potential(self.at(t)))
 
     def at(self, t: float) -> Any:
-        """The instant at time t, s. Raises InputError when the number of DOFs changes."""
+        """The frozen system at time t, s, or its matrices on a pattern. Raises InputError when the
+        number of DOFs changes."""
         return self._recent(0.0 if self.constant else t)
 
-    def _instant(self, t: float) -> Instant:
+    def system(self, t: float) -> FrozenSystem:
+        """The frozen system at time t, s."""
+        system: FrozenSystem = self.at(t)
+        return system
+
+    def potential(self, t: float) -> Any:
+        """The stiffness of the potential at time t, s."""
+        return self._potentials(0.0 if self.constant else t)
+
+    def _instant(self, t: float) -> Any:
         system = self._freeze(t)
         self._n = self._n or system.n
         if system.n != self._n:
             raise InputError(
                 f"model: freeze({t:.6g}) has another number of degrees of freedom than before"
             )
-        return Instant(system)
+        return system
 
-    def several(self, times: Array) -> list[Instant]:
-        """The instants at times (P,), s: together where the model can freeze many."""
+    def several(self, times: Array) -> list[FrozenSystem]:
+        """The frozen systems at times (P,), s: together where the model can freeze many."""
         if self.constant or not hasattr(self.model, "freeze_many"):
             return [self.at(float(t)) for t in times]
         series = self.model.freeze_many(times)
-        return [Instant(series[n]) for n in range(len(times))]
+        return [series[n] for n in range(len(times))]
 
     def first_orders(self, times: Array) -> Array:
         """A at times (P,), dense (P, 2n, 2n)."""
@@ -126,34 +80,30 @@ class SecondOrderModel:
     def first_order(self, t: float) -> Array:
         """A(t) = [[0, I], [−M⁻¹K, −M⁻¹(C + D)]], dense (2n, 2n), on x = (q, q̇)."""
         here = self.at(t)
-        parts = (A.toarray()[None] for A in (here.M, here.velocity, here.stiffness))
+        parts = (A.toarray()[None] for A in (here.M, here.damping, here.stiffness))
         return np.asarray(dense_state_matrices(*parts)[0])
 
 
-class TabulatedInstant(Instant):
-    """The matrices of one instant on a shared pattern.
+@dataclass(frozen=True)
+class TabulatedInstant:
+    """Matrices of one instant on a shared pattern, or stacks of those of several, by the names of a
+    frozen system; all stiffness but K_D is `conservative`."""
 
-    roles: those of ROLES. freeze: the frozen system.
-    """
-
-    def __init__(self, roles: Iterable[OnPattern], freeze: Callable[[], FrozenSystem]) -> None:
-        self.M, self.coriolis, self.conservative, self.dissipation, self.circulatory = roles
-        self._freeze = freeze
-
-    @cached_property
-    def system(self) -> FrozenSystem:  # type: ignore[override]
-        """The frozen system."""
-        return self._freeze()
+    M: OnPattern
+    C: OnPattern
+    conservative: OnPattern
+    D: OnPattern
+    K_D: OnPattern
 
     @cached_property
-    def velocity(self) -> Any:
-        """V = C + D."""
-        return self.coriolis + self.dissipation
+    def damping(self) -> OnPattern:
+        """C + D."""
+        return self.C + self.D
 
     @cached_property
-    def stiffness(self) -> Any:
-        """S, everything on the displacement."""
-        return self.conservative + self.circulatory
+    def stiffness(self) -> OnPattern:
+        """Everything on the displacement."""
+        return self.conservative + self.K_D
 
 
 class TabulatedModel(SecondOrderModel):
@@ -167,10 +117,24 @@ class TabulatedModel(SecondOrderModel):
         table = np.zeros((*entries.table.shape[:2], len(self.pattern.rows)))
         table[:, :, self.pattern.places] = entries.table
         self._values = replace(entries, table=table)
+        self._rates = self._values.derivative()
+        self._systems = lru_cache(maxsize=REMEMBERED)(motion.freeze)
+
+    def system(self, t: float) -> FrozenSystem:
+        """The frozen system at time t, s."""
+        return self._systems(t)
+
+    def many(self, times: Array) -> tuple[TabulatedInstant, TabulatedInstant]:
+        """The matrices at times (P,), s, and their rates."""
+        here, rates = (table.many(times).swapaxes(0, 1) for table in (self._values, self._rates))
+        return self._on(here), self._on(rates)
 
     def _instant(self, t: float) -> TabulatedInstant:
-        roles = (OnPattern(self.pattern, row) for row in self._values(t))
-        return TabulatedInstant(roles, partial(self.motion.freeze, t))
+        return self._on(self._values(t))
+
+    def _on(self, values: Array) -> TabulatedInstant:
+        """values: of all roles, (5, entries) or (5, P, entries)."""
+        return TabulatedInstant(*(OnPattern(self.pattern, part) for part in values))
 
 
 class FirstOrderModel:
@@ -191,6 +155,17 @@ class FirstOrderModel:
         if not np.all(np.isfinite(A)):
             raise InputError(f"A(t): has entries that are not finite numbers at t = {t:.6g}")
         return A
+
+
+def potential(here: FrozenSystem | TabulatedInstant) -> Any:
+    """The symmetric part of the stiffness without K_D, which a potential can carry. The rest of the
+    stiffness, Euler and circulatory, does work."""
+    S: Any
+    if isinstance(here, TabulatedInstant):
+        S = here.conservative
+    else:
+        S = here.combined(CONSERVATIVE_STIFFNESS).tocsr()
+    return 0.5 * (S + S.T)
 
 
 def dense_state_matrices(M: Array, V: Array, K: Array) -> Array:
@@ -229,7 +204,7 @@ def instants(model: Any, times: Array) -> list[FrozenSystem | Array]:
     """The frozen systems at times (P,), s, or A(t) of a callable."""
     if is_second_order(model):
         equations = SecondOrderModel(model)
-        return [equations.at(float(t)).system for t in times]
+        return [equations.at(float(t)) for t in times]
     matrices = FirstOrderModel(model, float(times[0]))
     return [matrices.first_order(float(t)) for t in times]
 

@@ -8,7 +8,6 @@ collocation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,38 +17,22 @@ import xarray as xr
 from scipy.interpolate import CubicSpline
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSeries, FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant
 from modal.transient.collocated import PHASE, STAGES, Collocation, Constant
 from modal.transient.decoupled import WITHIN, Frames, propagated
-from modal.transient.displacement_norm import DisplacementNorm
-from modal.transient.equations import GROUPS, SecondOrderModel, freezer
+from modal.transient.equations import SecondOrderModel, TabulatedModel, freezer, potential
 from modal.transient.initial import initial_state
-from modal.transient.probes import Probes
-from modal.transient.records import Recorder, chosen_probes, run_attributes, thinned
+from modal.transient.measures import DisplacementNorm
+from modal.transient.records import Recorder, Vibration, chosen_probes, run_attributes
 from modal.transient.small_transient import small_transient
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
-from modal.types import Array, Index
+from modal.types import Array
 
 LARGEST_CONSTANT = 5_000  # DOFs of a constant system, whose states at all records are in memory
-
-
-@dataclass(frozen=True)
-class _Run:
-    """States (R, 2n) at times (R,), the estimated error, and what the dataset says of the run."""
-
-    times: Array
-    states: Array
-    error: float
-    attributes: dict[str, Any]
-
-    def shown(self) -> dict[str, Any]:
-        """What the dataset says of the method and its error."""
-        error = {"displacement_error_estimate": self.error}
-        return {"steps": len(self.times) - 1, **self.attributes, **error}
 
 
 def free_vibration(
@@ -67,38 +50,18 @@ def free_vibration(
     probed, x = chosen_probes(probes, start.n, start), np.concatenate(state)
     if constant:
         method = _constant if start.n <= SMALL else _steps_of_constant
-        run = method(model, span, x, tolerance)
-        rows = _records(run, *_of_constant(model), probed, settings["every"])
-        attributes = run.shown()
+        found = method(model, span, x, tolerance)
     else:
         motion = InterpolatedMotion.of(model, *span)
         if motion is None:
             return None
         small = small_transient(motion, span, state, tolerance)
-        if small is not None:
-            rows, attributes = small.rows(probed.numbers, settings["every"]), small.attributes()
-        else:
-            run = _moving(motion, span, x, tolerance)
-            entries, columns = motion.on_entries(*GROUPS), motion.pattern.indices
-            places = np.repeat(np.arange(start.n), np.diff(motion.pattern.indptr)), columns
-            rows = _records(run, entries, *places, probed, settings["every"])
-            attributes = run.shown()
+        found = small or _moving(motion, span, x, tolerance)
     recorder = Recorder(probed)
-    recorder.restore(rows)
-    attributes = {"formalism": "lagrange", **attributes, "unknowns": start.n}
+    recorder.restore(found.rows(probed.numbers, settings["every"]))
+    attributes = {"formalism": "lagrange", **found.attributes, "unknowns": start.n}
     attributes |= run_attributes(settings, model) | {"made_from": made_from(model)}
     return recorder.dataset(attributes)
-
-
-def _records(
-    run: _Run, entries: Interpolant, rows: Index, columns: Index, probed: Probes, every: int
-) -> dict[str, Array]:
-    """The records of a transient: every so many states, and the last."""
-    q, v = np.split(run.states, 2, axis=1)
-    energy, power = _energies(entries, rows, columns, run.times, q, v)
-    work = CubicSpline(run.times, power).antiderivative()(run.times)
-    q, v = q[:, probed.numbers], v[:, probed.numbers]
-    return thinned(run.times, q, v, energy, work, every)
 
 
 def _is_slender(system: FrozenSystem, widest: int = 128) -> bool:
@@ -133,7 +96,9 @@ def _record_times(
     return np.linspace(*span, PIECES * int(np.ceil(count / PIECES)) + 1)
 
 
-def _constant(system: FrozenSystem, span: tuple[float, float], x: Array, tolerance: float) -> _Run:
+def _constant(
+    system: FrozenSystem, span: tuple[float, float], x: Array, tolerance: float
+) -> Vibration:
     """By the exponential of a part between two records, in coordinates of equal energy."""
     stacked = np.stack([A.toarray() for A in (system.M, system.damping, system.stiffness)])
     frames = Frames.of(lambda _: stacked[:, None], np.zeros(1))
@@ -152,12 +117,13 @@ def _constant(system: FrozenSystem, span: tuple[float, float], x: Array, toleran
     both[:, 0] /= scale
     round_off = float(np.finfo(float).eps * la.norm(A, 2) * (span[1] - span[0]))
     states = (both @ X.T).reshape(len(times), 2 * n)
-    return _Run(times, states, round_off, {"solver": "exponential", "order": np.inf})
+    attributes = {"solver": "exponential", "order": np.inf}
+    return _vibration(_as_motion(system), times, states, round_off, attributes)
 
 
 def _steps_of_constant(
     system: FrozenSystem, span: tuple[float, float], x: Array, tolerance: float
-) -> _Run:
+) -> Vibration:
     """By collocation with sparse factors."""
     (q, v), M, K, length = x.reshape(2, -1), system.M, system.stiffness, span[1] - span[0]
     bent, moved = (float(y @ (A @ y)) for y, A in ((q, K), (q, M)))
@@ -190,7 +156,8 @@ def _steps_of_constant(
     attributes = {
         "solver": "Radau collocation", "order": 2 * STAGES - 1, "pairs_of_steps": steps.pairs,
     }  # fmt: skip
-    return _Run(times, np.vstack([x, states]), (error + within) / largest, attributes)
+    error = (error + within) / largest
+    return _vibration(_as_motion(system), times, np.vstack([x, states]), error, attributes)
 
 
 def _moving(
@@ -199,7 +166,7 @@ def _moving(
     x: Array,
     tolerance: float,
     rows: float = 24.0,
-) -> _Run:
+) -> Vibration:
     """By decoupled groups and by collocation. rows: coefficients of the matrices' polynomials a
     panel, at first."""
     length, polynomial = span[1] - span[0], motion.interpolant
@@ -216,39 +183,39 @@ def _moving(
         "interpolated": str(polynomial),
         "interpolation_deviation": polynomial.deviation,
     }
-    return _Run(times, found.states, found.error, attributes)
+    return _vibration(motion, times, found.states, found.error, attributes)
 
 
-def _of_constant(system: FrozenSystem) -> tuple[Interpolant, Index, Index]:
-    """The entries of a constant system as a polynomial of degree 0, and their places."""
-    sums = [sp.csr_matrix(system.combined(group).tocsr()) for group in GROUPS]
-    places = sp.coo_matrix(sum(abs(A) for A in sums))
-    values = np.stack([np.asarray(A[places.row, places.col]).ravel() for A in sums])
-    ones = Interpolant(lambda t: np.ones((len(t), 1)), values[None], 1, 0.0, np.zeros_like)
-    return ones, places.row, places.col
+def _as_motion(system: FrozenSystem) -> InterpolatedMotion:
+    """A constant system as a polynomial of degree 0."""
+    series = FrozenSeries.of([system], np.zeros(1))
+    values = [rows[0] for rows in series.values.values()]
+    row = np.concatenate([*values, series.Q[0], series.rigid[0].ravel()])
+    ones = Interpolant(lambda t: np.ones((len(t), 1)), row[None], 1, 0.0, np.zeros_like)
+    return InterpolatedMotion(series, ones)
 
 
-def _energies(
-    entries: Interpolant, rows: Index, columns: Index, times: Array, q: Array, v: Array
-) -> tuple[Array, Array]:
-    """½ q̇ᵀMq̇ + ½ qᵀSq, J, and its rate along the motion, W, (R,) each."""
-    conserved = replace(entries, table=entries.table[:, [0, 3]]).derivative()
-    out = []
-    batch = max(1, BATCH_NUMBERS // len(rows))
+def _vibration(
+    motion: InterpolatedMotion,
+    times: Array,
+    states: Array,
+    error: float,
+    attributes: dict[str, Any],
+) -> Vibration:
+    """Of states (R, 2n), with ½ q̇ᵀMq̇ + ½ qᵀSq and the integral of its rate along the motion."""
+    equations, out = TabulatedModel(motion), []
+    q, v = np.split(states, 2, axis=1)
+    batch = max(1, BATCH_NUMBERS // len(equations.pattern.rows))
     for first in range(0, len(times), batch):
         at = slice(first, first + batch)
-        q_left, v_left, q_right, v_right = (
-            x[at][:, None, k] for k in (rows, columns) for x in (q, v)
-        )
-        A, rate = entries.many(times[at]), conserved.many(times[at])
-        vv, vq = (
-            (A[:, :3] * v_left * v_right).sum(axis=2),
-            (A[:, 2:] * v_left * q_right).sum(axis=2),
-        )
-        transposed, qq = ((A[:, 3:] * q_left * x).sum(axis=2)[:, 0] for x in (v_right, q_right))
-        moved = (rate[:, :1] * v_left * v_right + rate[:, 1:] * q_left * q_right).sum(axis=2)[:, 0]
-        energy = 0.5 * (vv[:, 0] + qq)
-        power = -vv[:, 1] - vq[:, 0] + 0.5 * (vq[:, 1] + transposed) + 0.5 * moved
-        out.append(np.stack([energy, power]))
+        here, rates = equations.many(times[at])
+        x, rate, S = q[at], v[at], potential(here)
+        forces = S @ x - here.damping @ rate - here.stiffness @ x + 0.5 * (rates.M @ rate)
+        power = (rate * forces + 0.5 * x * (potential(rates) @ x)).sum(axis=1)
+        out.append(np.stack([0.5 * (rate * (here.M @ rate) + x * (S @ x)).sum(axis=1), power]))
     energy, power = np.concatenate(out, axis=1)
-    return energy, power
+    work = CubicSpline(times, power).antiderivative()(times)
+    attributes = {
+        "steps": len(times) - 1, **attributes, "displacement_error_estimate": error,
+    }  # fmt: skip
+    return Vibration(times, q, v, energy, work, attributes)

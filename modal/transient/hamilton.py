@@ -18,7 +18,7 @@ p by a function of time, whose derivative is part of the load Q, and change noth
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,23 +35,12 @@ Matrix = Any  # a sparse matrix, or the values of one on a shared pattern
 
 @dataclass(frozen=True)
 class CanonicalInstant:
-    """M, G, S and the parts without a potential: D on q̇ and N on q, each (n, n)."""
+    """M, G, S + N, the coefficient of q in −ṗ, and Gᵀ − D, that of q̇ in ṗ, each (n, n)."""
 
     M: Matrix
     G: Matrix
-    S: Matrix
-    D: Matrix
-    N: Matrix
-
-    @cached_property
-    def on_displacement(self) -> Matrix:
-        """S + N, the coefficient of q in −ṗ."""
-        return self.S + self.N
-
-    @cached_property
-    def on_velocity(self) -> Matrix:
-        """Gᵀ − D, the coefficient of q̇ in ṗ."""
-        return self.G.T - self.D
+    on_displacement: Matrix
+    on_velocity: Matrix
 
     def momentum(self, q: Array, v: Array) -> Array:
         """p = M q̇ + G q."""
@@ -74,13 +63,13 @@ class CanonicalModel:
         return self._recent(0.0 if self.equations.constant else t)
 
     def _instant(self, t: float) -> CanonicalInstant:
-        here = self.equations.at(t)
-        D, N = here.dissipation, here.circulatory
+        here, S = self.equations.at(t), self.equations.potential(t)
+        G, D, N = _gyroscopic(here), here.D, here.K_D
         if self.mass_is_constant:
-            D = D + 0.5 * (here.coriolis + here.coriolis.T)
+            D = D + 0.5 * (here.C + here.C.T)
         if self.gyroscopic_is_constant:
-            N = N + (here.stiffness - here.circulatory - here.potential)
-        return CanonicalInstant(here.M, here.gyroscopic, here.potential, D, N)
+            N = N + (here.stiffness - here.K_D - S)
+        return CanonicalInstant(here.M, G, S + N, G.T - D)
 
     def _inspect(self, t0: float, t1: float) -> tuple[bool, bool]:
         if self.equations.constant:
@@ -91,19 +80,24 @@ class CanonicalModel:
             delta = GROUP * (t1 - t0)
             before, here, after = (self.equations.at(s) for s in (t - delta, t, t + delta))
             M_rate = (after.M - before.M) / (2.0 * delta)
-            G_rate = (after.gyroscopic - before.gyroscopic) / (2.0 * delta)
+            G_rate = (_gyroscopic(after) - _gyroscopic(before)) / (2.0 * delta)
             mass &= _largest(M_rate) == 0.0
             gyroscopic &= _largest(G_rate) == 0.0
             rates.append((float(t), here, M_rate, G_rate))
         for t, here, M_rate, G_rate in rates:
             if not mass:
-                symmetric = 0.5 * (here.coriolis + here.coriolis.T)
-                _compare("C + Cᵀ", "2 dM/dt", t, here.coriolis, symmetric, M_rate)
+                symmetric = 0.5 * (here.C + here.C.T)
+                _compare("C + Cᵀ", "2 dM/dt", t, here.C, symmetric, M_rate)
             if not gyroscopic:
-                skew = here.stiffness - here.circulatory - here.potential
+                skew = here.stiffness - here.K_D - self.equations.potential(t)
                 law = "half the rate of C's"
                 _compare("the skew part of K", law, t, here.stiffness, skew, G_rate)
         return mass, gyroscopic
+
+
+def _gyroscopic(here: Any) -> Matrix:
+    """G, half the skew part of C."""
+    return 0.25 * (here.C - here.C.T)
 
 
 def _compare(

@@ -23,17 +23,18 @@ Place: TypeAlias = "tuple[str, int, str] | tuple[int, str] | int | ArrayLike"
 
 
 class Load(Protocol):
-    """A generalised force as a function of time, of any class with these members."""
+    """A generalised force as a function of time, of any class with these members; a class that
+    inherits them is smooth and has no cycle."""
 
     @property
     def events(self) -> tuple[float, ...]:
         """Instants where the load is not smooth, s. An adaptive step ends there."""
-        ...
+        return ()
 
     @property
     def shortest(self) -> float:
         """Shortest cycle of the load, s."""
-        ...
+        return np.inf
 
     def force(self, t: float, system: FrozenSystem) -> Array:
         """Generalised forces (n,) at time t (s)."""
@@ -41,7 +42,7 @@ class Load(Protocol):
 
 
 @dataclass(frozen=True)
-class Harmonic:
+class Harmonic(Load):
     """Harmonic load, amplitude · sin(angular_frequency · t + phase).
 
     Parameters
@@ -76,10 +77,6 @@ class Harmonic:
         for name in ("amplitude", "angular_frequency", "phase"):
             if not np.isfinite(as_number(getattr(self, name), f"harmonic load: {name}")):
                 raise InputError(f"harmonic load: {name} must be finite")
-
-    @property
-    def events(self) -> tuple[float, ...]:
-        return ()
 
     @property
     def shortest(self) -> float:
@@ -206,7 +203,7 @@ class Tabulated(Table):
 
 
 @dataclass(frozen=True)
-class InertiaLoads:
+class InertiaLoads(Load):
     """Inertia loads of the rigid motion, and all else that the model has in Q(t), times `factor`.
 
     Parameters
@@ -216,14 +213,6 @@ class InertiaLoads:
     """
 
     factor: float = 1.0
-
-    @property
-    def events(self) -> tuple[float, ...]:
-        return ()
-
-    @property
-    def shortest(self) -> float:
-        return np.inf
 
     def force(self, t: float, system: FrozenSystem) -> Array:
         return self.factor * system.Q

@@ -12,9 +12,11 @@ import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError
 from assembly.linalg.factorization import Factorization
-from modal.transient.integrators.solver import Factor, factorized
 from modal.transient.integrators.stages import Force, Stages, State
+from modal.transient.step_matrices import Factor, factorized
 from modal.types import Array
+
+WORKS = ("load_work", "drive_work", "damper_work")
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,9 @@ def predicted(last: Array, before: Array, earlier: Array) -> Array:
 
 
 class Newton:
-    """Newton's method in the steps of a model with `displaced`."""
+    """Newton's method in the steps of a model with `displaced`, and the energies of its states."""
 
+    nothing = np.zeros(len(WORKS))  # work at the start, J
     ITERATIONS = 24
     TOLERANCE = 1e-10  # of the error that a step leaves, against the displacement
     TANGENT = 4  # iterations in whose time a new step matrix is formed and used
@@ -86,6 +89,28 @@ class Newton:
             state = self.model.displaced(t, q, v, np.zeros_like(q), near=near)
             kept = self._ended = (q, v, state)
         return kept[2]
+
+    def energy(self, t: float, q: Array, v: Array) -> float:
+        """Kinetic energy and potentials, J."""
+        return float(self.ended(t, q, v).energies.total)
+
+    def work(self, t: float, h: float, stages: Stages) -> Array:
+        """Of loads, drives and dampers over a step, (3,), J."""
+        assert stages.work is not None
+        return stages.work
+
+    def details(self, t: float, q: Array, v: Array, work: Array) -> dict[str, Any]:
+        """What is recorded besides the energy and its defect."""
+        state = self.ended(t, q, v)
+        at, momenta = state.energies, state.momenta
+        return dict(
+            kinetic_energy=at.kinetic,
+            strain_energy=at.strain,
+            gravity_energy=at.gravity,
+            momentum=momenta.linear,
+            angular_momentum=momenta.angular,
+            **dict(zip(WORKS, work.tolist(), strict=True)),
+        )
 
     def powers(self, at: Any, force: Array) -> Array:
         """Power (3,), W, of loads, drives and dampers in a state."""

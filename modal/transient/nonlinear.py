@@ -41,7 +41,6 @@ from modal.transient.newton import Newton, backwards, predicted
 from modal.types import Array
 
 BALANCED = 1e-10  # of the largest part of the energy: the error that a step may leave
-WORKS = ("load_work", "drive_work", "damper_work")
 
 
 class NonlinearAlpha(Newton, AlphaParameters):
@@ -188,37 +187,6 @@ class EnergyMomentum(Newton):
         moved = np.vander(new / h * middles) @ np.linalg.inv(np.vander(middles))
         points = moved @ state.carried[:-2].reshape(3, n)
         return State(state.q, state.v, np.append(points, [start, new]))
-
-
-class NonlinearLedger:
-    """Energy, momenta and work of the states of a nonlinear integrator."""
-
-    nothing = np.zeros(len(WORKS))
-
-    def __init__(self, integrator: Newton) -> None:
-        self.integrator = integrator
-
-    def energy(self, t: float, q: Array, v: Array) -> float:
-        """Kinetic energy and potentials, J."""
-        return float(self.integrator.ended(t, q, v).energies.total)
-
-    def work(self, t: float, h: float, stages: Stages) -> Array:
-        """Of loads, drives and dampers over a step, (3,), J."""
-        assert stages.work is not None
-        return stages.work
-
-    def details(self, t: float, q: Array, v: Array, work: Array) -> dict[str, Any]:
-        """What is recorded besides the energy and its defect."""
-        state = self.integrator.ended(t, q, v)
-        at, momenta = state.energies, state.momenta
-        return dict(
-            kinetic_energy=at.kinetic,
-            strain_energy=at.strain,
-            gravity_energy=at.gravity,
-            momentum=momenta.linear,
-            angular_momentum=momenta.angular,
-            **dict(zip(WORKS, work.tolist(), strict=True)),
-        )
 
 
 def check_nonlinear(model: Any, formalism: str, loads: tuple[Load, ...]) -> None:

@@ -4,6 +4,7 @@ says what run it belongs to and where that run stands."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,13 @@ from modal.data.datasets import described, provenance
 from modal.data.variables import TRANSIENT, TRANSIENT_NONLINEAR
 from modal.provenance.contents import contents
 from modal.provenance.fingerprint import TIMES, MotionProbe, agree, summed, vector_rows
-from modal.transient.energy import Energies
 from modal.transient.equations import instants
 from modal.transient.integrators.stages import State
 from modal.transient.loads import Load
+from modal.transient.measures import Energies
 from modal.transient.newton import Newton
 from modal.transient.probes import Probes
-from modal.types import Array
+from modal.types import Array, Index
 
 AXES = ["x", "y", "z"]
 PRINTS = "prints"
@@ -78,17 +79,30 @@ class Recorder:
         return described(dataset, TRANSIENT_NONLINEAR if axes else TRANSIENT)
 
 
-def thinned(
-    times: Array, q: Array, v: Array, energy: Array, work: Array, every: int
-) -> dict[str, Array]:
-    """The records of a transient: every so many of its states, and the last.
+@dataclass(frozen=True)
+class Vibration:
+    """All states of a transient at times (R,): q, v (R, r), energy and the work since the start
+    (R,), J, and what the dataset says of it. shapes: (n, r) where q and v are coordinates."""
 
-    q, v: displacements and velocities at the probes. work: done since the start.
-    """
-    chosen = np.unique(np.append(np.arange(0, len(times), every), len(times) - 1))
-    rows = dict(time=times, displacement=q, velocity=v, energy=energy)
-    rows["energy_defect"] = energy - energy[0] - work
-    return {name: values[chosen] for name, values in rows.items()}
+    times: Array
+    q: Array
+    v: Array
+    energy: Array
+    work: Array
+    attributes: dict[str, Any]
+    shapes: Array | None = None
+
+    def rows(self, indices: Index, every: int) -> dict[str, Array]:
+        """The records of some DOFs: of every so many states, and of the last."""
+        chosen = np.unique(np.append(np.arange(0, len(self.times), every), len(self.times) - 1))
+        q, v = (
+            x[chosen][:, indices] if self.shapes is None else x[chosen] @ self.shapes[indices].T
+            for x in (self.q, self.v)
+        )
+        energy = self.energy[chosen]
+        defect = energy - self.energy[0] - self.work[chosen]
+        rows = dict(time=self.times[chosen], displacement=q, velocity=v)
+        return rows | dict(energy=energy, energy_defect=defect)
 
 
 def run_attributes(settings: Mapping[str, Any], model: Any) -> dict[str, Any]:

@@ -9,21 +9,17 @@ dense eigensolutions, it does not serve.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import scipy.linalg as la
 from scipy.integrate import cumulative_trapezoid
 
 from modal.eigen.tolerances import ROUND_OFF, WEAK
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.reduction.interpolation import Interpolant
 from modal.transient.decoupled import Frames
-from modal.transient.records import thinned
+from modal.transient.records import Vibration
 from modal.transient.small_steps import GAUSS, RESOLVED, SmallMotion, SmallRun, phase_error, steps
 from modal.transient.tolerances import FEW, INSTANTS, PIECES, SAFETY
-from modal.types import Array, Index
+from modal.types import Array
 
 BY_BASIS = 0.7  # of the tolerance: what the basis may use of it
 MODES = 4.0  # frozen modes of an instant in the basis, for each decimal of this value
@@ -32,42 +28,12 @@ MODES = 4.0  # frozen modes of an instant in the basis, for each decimal of this
 EIGENSOLUTIONS, EIGENSOLUTION = 100.0, 10.0
 
 
-@dataclass(frozen=True)
-class SmallTransient:
-    """A run on the basis V (n, r). error: estimated, relative to the largest amplitude
-    √(Σ a² + ȧ²/ω²) of the frozen modes."""
-
-    shapes: Array
-    motion: SmallMotion
-    run: SmallRun
-    error: float
-    interpolant: Interpolant
-
-    def rows(self, indices: Index, every: int) -> dict[str, Array]:
-        """The records of a transient: every so many steps, and the last."""
-        run, V = self.run, self.shapes[indices]
-        energy = self.motion.energy(run.times, run.q, run.v)
-        return thinned(run.times, run.q @ V.T, run.v @ V.T, energy, run.work, every)
-
-    def attributes(self) -> dict[str, Any]:
-        """What the dataset says of the method and its errors."""
-        return {
-            "solver": f"gauss{GAUSS.order}",
-            "order": GAUSS.order,
-            "steps": len(self.run.times) - 1,
-            "basis": f"{self.shapes.shape[1]} shapes of {self.shapes.shape[0]} degrees of freedom",
-            "displacement_error_estimate": self.error,
-            "interpolated": str(self.interpolant),
-            "interpolation_deviation": self.interpolant.deviation,
-        }
-
-
 def small_transient(
     motion: InterpolatedMotion,
     span: tuple[float, float],
     initial: tuple[Array, Array],
     tolerance: float,
-) -> SmallTransient | None:
+) -> Vibration | None:
     """The free vibration from displacement and velocity (n,); None where the model moves freely, or
     where the basis or the steps do not serve."""
     n = motion.n
@@ -164,7 +130,7 @@ class _Trial:
         shifts = (inertia * response[:, :, 1 : r + 1] + speed * response[:, :, r + 1 :]).sum(axis=1)
         return 2.0 * float(size) / self.largest, np.abs(shifts) / (2.0 * omega)
 
-    def refined(self, tolerance: float) -> SmallTransient | None:
+    def refined(self, tolerance: float) -> Vibration | None:
         """The run in so many steps that the error is within the tolerance. What the estimate says
         of the long steps is compared with their difference from it, which is the true one."""
         count, allowed = self.count, tolerance
@@ -175,12 +141,26 @@ class _Trial:
                 far = max(1.0, self._difference(run) / self.error(self.count))
                 error = self.missed + far * (error - self.missed)
                 if far <= SAFETY and error <= tolerance:
-                    interpolant = self.source.interpolant
-                    return SmallTransient(self.V, self.motion, run, error, interpolant)
+                    return self._vibration(run, error)
                 part = 1.0 / far if far <= SAFETY else 0.1
                 allowed = self.missed + part * (allowed - self.missed)
             count = _parted(count + count / PIECES)
         return None
+
+    def _vibration(self, run: SmallRun, error: float) -> Vibration:
+        """error: relative to the largest amplitude √(Σ a² + ȧ²/ω²) of the frozen modes."""
+        interpolant = self.source.interpolant
+        attributes = {
+            "solver": f"gauss{GAUSS.order}",
+            "order": GAUSS.order,
+            "steps": len(run.times) - 1,
+            "basis": f"{self.V.shape[1]} shapes of {self.V.shape[0]} degrees of freedom",
+            "displacement_error_estimate": error,
+            "interpolated": str(interpolant),
+            "interpolation_deviation": interpolant.deviation,
+        }
+        energy = self.motion.energy(run.times, run.q, run.v)
+        return Vibration(run.times, run.q, run.v, energy, run.work, attributes, self.V)
 
     def _difference(self, run: SmallRun) -> float:
         """Largest difference from the run of long steps, in the amplitudes of frozen modes."""

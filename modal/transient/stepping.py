@@ -261,7 +261,7 @@ def default_step(
     integrators remain stable. modes: how many lowest frozen ones at the start are resolved. Raises
     what `modal.solve` raises.
     """
-    here = equations.at(span[0]).system
+    here = equations.system(span[0])
     if here.n <= FEW:
         sizes = np.sort(np.abs(la.eigvals(equations.first_order(span[0]))))[: 2 * modes]
     else:

@@ -17,8 +17,6 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL, ZERO
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.transient.displacement_norm import DisplacementNorm, PlainNorm
-from modal.transient.energy import Energies, EnergyLedger, FirstOrderLedger
 from modal.transient.equations import (
     FirstOrderModel,
     SecondOrderModel,
@@ -33,10 +31,10 @@ from modal.transient.integrators.gauss import DenseGauss, Gauss
 from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator
 from modal.transient.loads import Load, check_resolved, total_force
+from modal.transient.measures import DisplacementNorm, Energies, EnergyLedger, PlainNorm
 from modal.transient.nonlinear import (
     EnergyMomentum,
     NonlinearAlpha,
-    NonlinearLedger,
     check_nonlinear,
 )
 from modal.transient.records import (
@@ -239,7 +237,7 @@ def integrate(
         model, span, initial, kind, name, rho_infinity, tuple(loads)
     )
     rows = chosen_probes(probes, len(first[0]), system)
-    if step is None and displacement_tolerance is None and not isinstance(ledger, FirstOrderLedger):
+    if step is None and displacement_tolerance is None and second_order:
         equations = SecondOrderModel(model) if nonlinear else ledger.equations
         step = default_step(equations, span, loads, model, integrator.order)
     steps = _steps(integrator, span, step, displacement_tolerance, norm, tuple(loads))
@@ -391,18 +389,18 @@ def _scheme(
         first_order = FirstOrderModel(model, span[0])
         x = vector(initial, first_order.n, "initial")
         dense = DenseGauss(first_order, STAGES[name])
-        return dense, FirstOrderLedger(first_order), PlainNorm(), (x, np.zeros_like(x)), None
+        return dense, dense, PlainNorm(), (x, np.zeros_like(x)), None
     if kind == NONLINEAR:
         start = model.freeze(span[0])
         force = total_force(loads, model.freeze, start.n)
         by_alpha = name == METHODS[NONLINEAR][0]
         newton = NonlinearAlpha(model, force, rho) if by_alpha else EnergyMomentum(model, force)
         first = initial_state(initial, start.n)
-        return newton, NonlinearLedger(newton), PlainNorm(), first, start
+        return newton, newton, PlainNorm(), first, start
     smooth = InterpolatedMotion.of(model, *span)
     equations = SecondOrderModel(model) if smooth is None else TabulatedModel(smooth)
-    start = equations.at(span[0]).system
-    force = total_force(loads, lambda t: equations.at(t).system, start.n)
+    start = equations.system(span[0])
+    force = total_force(loads, equations.system, start.n)
     integrator: Integrator
     if kind == "hamilton":
         integrator = Gauss(CanonicalModel(equations, span), force, STAGES[name])

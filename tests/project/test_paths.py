@@ -20,7 +20,7 @@ LONGEST = {
     "track (time)": (31, 3),
     "stability_map": (32, 4),
     "frequency_response": (7, 2),
-    "integrate": (19, 2),
+    "integrate": (17, 2),
     "floquet": (12, 2),
 }
 VERBS = draw_paths.verbs()

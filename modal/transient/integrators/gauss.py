@@ -21,10 +21,9 @@ import scipy.sparse as sp
 
 from modal.transient.equations import FirstOrderModel
 from modal.transient.hamilton import CanonicalInstant, CanonicalModel
-from modal.transient.integrators.solver import Matrix, StepSolver
 from modal.transient.integrators.stages import Force, Stages, State
 from modal.transient.integrators.tableau import Tableau
-from modal.transient.shared_pattern import BlockMatrix, OnPattern
+from modal.transient.step_matrices import Matrix, OnPattern, StepSolver
 from modal.types import Array
 
 
@@ -103,7 +102,7 @@ def step_matrix(a: Array, h: float, at: list[CanonicalInstant]) -> Matrix:
     return sp.csr_matrix(sp.bmat(blocks, format="csr")) if s > 1 else sp.csr_matrix(blocks[0][0])
 
 
-def _on_pattern(a: Array, h: float, at: list[CanonicalInstant]) -> BlockMatrix:
+def _on_pattern(a: Array, h: float, at: list[CanonicalInstant]) -> OnPattern:
     """The same of matrices on one pattern."""
     s, pattern = len(at), at[0].M.pattern
     stiffness = np.stack([here.on_displacement.values for here in at])
@@ -115,11 +114,13 @@ def _on_pattern(a: Array, h: float, at: list[CanonicalInstant]) -> BlockMatrix:
     blocks += (h * a)[:, :, None] * (gyroscopic[:, None] - on_velocity[None])
     for i, here in enumerate(at):
         blocks[i, i] += here.M.values
-    return BlockMatrix(pattern, blocks)
+    return OnPattern(pattern, blocks)
 
 
 class DenseGauss:
-    """Gauss collocation of x' = A(t) x, dense; q is x and v is x'."""
+    """Gauss collocation of x' = A(t) x, dense; q is x and v is x'. ½|x|² stands for the energy."""
+
+    nothing = 0.0  # work at the start
 
     def __init__(self, model: FirstOrderModel, stages: int = 1) -> None:
         self.tableau = Tableau(stages)
@@ -147,3 +148,12 @@ class DenseGauss:
 
     def destroy(self) -> None:
         """Nothing to release."""
+
+    def energy(self, t: float, q: Array, v: Array) -> float:
+        """½|x|²."""
+        return float(0.5 * (q @ q))
+
+    def work(self, t: float, h: float, stages: Stages) -> float:
+        """∫ xᵀA x dt over the step."""
+        powers = np.einsum("si,si->s", stages.q, stages.v)
+        return float(h * (stages.weights @ powers))

@@ -20,8 +20,8 @@ import numpy as np
 
 from assembly.errors import InputError
 from modal.transient.equations import SecondOrderModel
-from modal.transient.integrators.solver import Matrix, StepSolver
 from modal.transient.integrators.stages import Force, Stages, State
+from modal.transient.step_matrices import Matrix, StepSolver
 from modal.types import Array
 
 
@@ -60,9 +60,7 @@ class GeneralizedAlpha(AlphaParameters):
 
     def _acceleration(self, t: float, q: Array, v: Array) -> Array:
         here = self.equations.at(t)
-        return self._mass_solver.solve(
-            here.M, self.load(t) - here.velocity @ v - here.stiffness @ q
-        )
+        return self._mass_solver.solve(here.M, self.load(t) - here.damping @ v - here.stiffness @ q)
 
     def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         """From t to t + h."""
@@ -72,7 +70,7 @@ class GeneralizedAlpha(AlphaParameters):
         here = self.equations.at(t_star)
         q_known = q + (1.0 - af) * (h * v + h * h * (0.5 - beta) * a)
         v_known = v + (1.0 - af) * h * (1.0 - gamma) * a
-        rhs = self.load(t_star) - here.velocity @ v_known - here.stiffness @ q_known
+        rhs = self.load(t_star) - here.damping @ v_known - here.stiffness @ q_known
         rhs -= am * (here.M @ a)
         S = self._matrix(h, 0.0 if self.equations.constant else t_star)
         a_new = self.solver.solve(S, rhs)
@@ -89,7 +87,7 @@ class GeneralizedAlpha(AlphaParameters):
         on_velocity, on_displacement = share * self.gamma * h, share * self.beta * h * h
         matrix: Matrix = (
             (1.0 - self.alpha_m) * here.M
-            + on_velocity * here.velocity
+            + on_velocity * here.damping
             + on_displacement * here.stiffness
         )
         return matrix

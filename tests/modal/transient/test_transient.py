@@ -15,10 +15,10 @@ from assembly.errors import InputError, StorageError
 from assembly.linalg.factorization import SMALL
 from assembly.system.frozen import FrozenSystem
 from modal.checks.identification import identify
-from modal.transient.displacement_norm import DisplacementNorm
 from modal.transient.equations import SecondOrderModel
 from modal.transient.integrators.tableau import Tableau
 from modal.transient.loads import Harmonic, Impulse, InertiaLoads, Tabulated
+from modal.transient.measures import DisplacementNorm
 from modal.transient.transient import integrate
 from tests.support.varying_model import VaryingModel, end_state, reference
 
