@@ -12,7 +12,6 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from modal.eigen.tolerances import ZERO
-from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import ChartMotion, accelerations_of, slow_first, states_of
 from modal.periodic.collocation import ALIASED, Multipliers, refinements, speeds_of
 from modal.periodic.decoupling import decoupled_modes
@@ -78,9 +77,7 @@ class Panel:
         A = states_of(self.frequencies, H)
         if float(np.abs(np.linalg.eigvals(A[0])).max()) * period <= FAST:
             return None
-        same = np.eye(A.shape[1])
-        matrix = Balanced(fourier_interpolant(A, 0.0, period), same, same)
-        apart = decoupled_modes(matrix, 0.0, period, ENOUGH)
+        apart = decoupled_modes(fourier_interpolant(A, 0.0, period).many, 0.0, period, ENOUGH)
         if apart is None:
             return None
         vectors = apart.vectors

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import scipy.linalg as la
 
-from modal.periodic.balanced import Balanced
 from modal.periodic.tolerances import NOISE
+from modal.reduction.interpolation import Sampled
 from modal.transient.integrators.tableau import Tableau
 from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array, Complex
@@ -27,23 +28,20 @@ ENDS = np.stack([GAUSS.b, GAUSS.b @ INVERSE])  # Σ (b a)_i k_i and Σ b_i k_i f
 ALIASED = 1.5  # rad a step from which a mode is not resolved
 
 
-def monodromy(A: Balanced, t0: float, t1: float, steps: int) -> Array:
+def monodromy(A: Sampled, t0: float, t1: float, steps: int) -> Array:
     """Φ(t1, t0) (n, n) of x' = A(t) x in `steps` equal steps."""
-    total = np.eye(len(A.root))
-    for step in step_maps(A, t0, t1, steps):
-        total = step @ total
-    return total
+    return reduce(lambda total, step: step @ total, step_maps(A, t0, t1, steps))
 
 
-def step_maps(A: Balanced, t0: float, t1: float, steps: int) -> Iterator[Array]:
+def step_maps(A: Sampled, t0: float, t1: float, steps: int) -> Iterator[Array]:
     """The map (n, n) of each of `steps` equal steps from t0 to t1, in order:
     x_{n+1} = (I + h Σ b_i k_i) x_n with k_i − h Σ_j a_ij A_i k_j = A_i."""
-    n, stages = len(A.root), len(GAUSS.c)
+    n, stages = A(np.array([t0])).shape[-1], len(GAUSS.c)
     h = (t1 - t0) / steps
     batch = max(1, BATCH_NUMBERS // (stages * n) ** 2)
     for first in range(0, steps, batch):
         starts = t0 + h * np.arange(first, min(first + batch, steps))
-        right = A.many((starts[:, None] + h * GAUSS.c).ravel()).reshape(-1, stages, n, n)
+        right = A((starts[:, None] + h * GAUSS.c).ravel()).reshape(-1, stages, n, n)
         system = GAUSS.stage_matrix(h, right)
         slopes = np.linalg.solve(system, right.reshape(-1, stages * n, n)).reshape(right.shape)
         yield from np.eye(n) + h * np.einsum("i,minl->mnl", GAUSS.b, slopes)

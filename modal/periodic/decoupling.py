@@ -22,7 +22,6 @@ from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.eigen.tolerances import EPS, GROUP, ROUNDS
-from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, run
 from modal.periodic.product_eigen import ProductModes, product_modes
@@ -37,7 +36,7 @@ from modal.periodic.tolerances import (
     RESOLUTION,
     RESOLVED,
 )
-from modal.reduction.interpolation import fourier_interpolant
+from modal.reduction.interpolation import Sampled, fourier_interpolant
 from modal.types import Array, Complex, Index
 
 LARGEST_GROUP = 40
@@ -64,7 +63,7 @@ class DecoupledModes:
 
 
 def decoupled_modes(
-    A: Balanced,
+    A: Sampled,
     t0: float,
     period: float,
     accuracy: float = ACCURACY,
@@ -97,12 +96,12 @@ class _Decoupling:
     """A at `samples` instants (m, N, N), the periodic basis X there, and its groups of columns."""
 
     def __init__(
-        self, A: Balanced, t0: float, period: float, samples: int, accuracy: float = ACCURACY
+        self, A: Sampled, t0: float, period: float, samples: int, accuracy: float = ACCURACY
     ) -> None:
         self.accuracy = accuracy
         self.period, self.rate = period, 2.0 * np.pi / period
         self.model, self.start = A, t0
-        self.A = A.many(t0 + period * np.arange(samples) / samples)
+        self.A = A(t0 + period * np.arange(samples) / samples)
         values, shapes = np.linalg.eig(self.A)
         order, closing = _followed(values)
         values = np.take_along_axis(values, order, 1)
@@ -182,7 +181,7 @@ class _Decoupling:
         Where it is not, all of it counts to first order.
         """
         count = len(self.X)
-        self.between = self.model.many(self.start + self.period * (np.arange(count) + 0.5) / count)
+        self.between = self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
         B = np.fft.ifft(_shifted(np.fft.fft(self.B, axis=0), 0.5), axis=0)
         difference = (self._transformed(self.between, 0.5) - B) * self.period
         values = self._diagonal()[0].imag
@@ -258,7 +257,7 @@ class _Decoupling:
                 logs[group] = middle * T
                 moved.append(partial(self._phase, B[:, 0, 0] - middle))
                 continue
-            waves = _Waves(B - middle * np.eye(len(group)), T)
+            waves = _waves(B - middle * np.eye(len(group)), T)
             try:
                 own = propagator_factors(waves, 0.0, T, self.accuracy)
             except ConvergenceError:
@@ -290,11 +289,11 @@ class _Decoupling:
         found = np.fft.ifft(terms)
         return np.asarray(np.exp(found - found[0])[:, None, None])
 
-    def _moved(self, waves: _Waves, modes: ProductModes) -> Complex:
+    def _moved(self, waves: Sampled, modes: ProductModes) -> Complex:
         """z(t) e^{−νt} (m, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
         count = len(self.X)
 
-        largest = np.linalg.norm(waves.many(self.period * np.arange(count) / count), 2, axis=(1, 2))
+        largest = np.linalg.norm(waves(self.period * np.arange(count) / count), 2, axis=(1, 2))
         fastest = FASTER * largest.max()  # these steps are not refined
         parts = int(np.ceil(fastest * self.period / (count * RESOLUTION)))
 
@@ -346,14 +345,7 @@ def _least_distances(values: Complex) -> Array:
     return least
 
 
-class _Waves:
-    """A periodic matrix function (n, n), the trigonometric polynomial through its values at equally
-    spaced instants from 0."""
-
-    def __init__(self, values: Complex, period: float) -> None:
-        self._parts = fourier_interpolant(values.view(float), 0.0, period, EPS)
-        self.root = np.eye(values.shape[1])
-
-    def many(self, times: Array) -> Complex:
-        """At times (m,): (m, n, n)."""
-        return self._parts.many(times).view(complex)
+def _waves(values: Complex, period: float) -> Sampled:
+    """The trigonometric polynomial through values (m, n, n) at equally spaced instants from 0."""
+    parts = fourier_interpolant(values.view(float), 0.0, period, EPS)
+    return lambda times: parts.many(times).view(complex)

@@ -245,7 +245,7 @@ def _all_modes(
     deviation = 0.0 if smooth is None else smooth.deviation * fastest
     apart = None
     if smooth is not None and (tolerance or ACCURACY) >= ACCURACY and fastest * period > FAST:
-        apart = decoupled_modes(A, t0, period, allowed=tolerance or TOLERANCE)
+        apart = decoupled_modes(A.many, t0, period, allowed=tolerance or TOLERANCE)
     if apart is None and optional and fastest * period > FASTEST:
         return None
     if apart is not None:
@@ -254,7 +254,7 @@ def _all_modes(
         error, rates = apart.error[order] + deviation * period, apart.rates[order]
     else:
         with phase("Floquet: the whole monodromy", progress):
-            made = propagator_factors(A, t0, t0 + period, tolerance or ZERO, breaks)
+            made = propagator_factors(A.many, t0, t0 + period, tolerance or ZERO, breaks)
         modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
         logs, vectors, error, rates = modes.logs, modes.vectors, modes.error, modes.logs / period
     start = A.inverse @ vectors
@@ -264,7 +264,7 @@ def _all_modes(
         if apart is not None:
             return np.asarray(apart.states[:, :, order] / sizes)
         return propagated(
-            lambda count: (step.__matmul__ for step in step_maps(A, t0, t0 + period, count)),
+            lambda count: (step.__matmul__ for step in step_maps(A.many, t0, t0 + period, count)),
             vectors / sizes, rates, np.isfinite(error), period, fastest,
         )  # fmt: skip
 

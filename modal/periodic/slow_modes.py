@@ -21,7 +21,6 @@ import scipy.linalg as la
 
 from assembly.errors import AccuracyError, ConvergenceError
 from modal.eigen.tolerances import EPS
-from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import (
     SHARE,
     ChartMotion,
@@ -91,9 +90,7 @@ class _Slow:
         speeds = np.sort(np.abs(np.linalg.eigvals(here)))
         # All coordinates of a source are propagated in steps at less cost than they decouple.
         if not self.motion.is_whole and speeds[-1] * self.period <= fastest:
-            same = np.eye(2 * m)  # the coordinates are those of the energy
-            balanced = Balanced(self.B, same, same)
-            apart = decoupled_modes(balanced, self.start, self.period, allowed=tolerance)
+            apart = decoupled_modes(self.B.many, self.start, self.period, allowed=tolerance)
         if apart is not None:
             logs, error, rates, vectors = apart.logs, apart.error, apart.rates, apart.vectors
             chosen = _slowest(here, vectors, k)
