@@ -186,11 +186,10 @@ def _on_frozen_modes(
 def _with_basis_error(found: FloquetModes, reduced: ReducedMotion) -> FloquetModes:
     """With the errors by the basis, from residuals all over the period; infinite for modes whose
     shapes are not known."""
-    shapes = found.shapes
-    known = np.flatnonzero(np.isfinite(shapes.orbits).all(axis=(0, 1)))
+    known = np.flatnonzero(np.isfinite(found.orbits).all(axis=(0, 1)))
     missed = np.full(len(found.error), np.inf)
     if known.size:
-        orbits, span = shapes.orbits[:, :, known], (found.t0, found.period)
+        orbits, span = found.orbits[:, :, known], (found.t0, found.period)
         everything = np.eye(orbits.shape[1])
         missed[known] = orbit_error(reduced, everything, orbits, found.exponents[known], span)
     return replace(found, error=found.error + missed)
@@ -201,7 +200,8 @@ def _lifted(found: FloquetModes, source: ReducedMotion | GalerkinModel) -> Floqu
     r = len(found.vectors) // 2
     vectors = np.vstack([source.lift(found.vectors[:r]), source.lift(found.vectors[r:])])
     size = np.linalg.norm(vectors, axis=0)
-    moves = small = found.shapes.propagation
+    moves = small = found.propagation
+    assert small is not None
     if isinstance(source, GalerkinModel):
         weights = source.weights(found.t0)
         moves = replace(small, lift=lambda x: source.lift(small.lift(x)) / size, weights=weights)

@@ -74,7 +74,7 @@ def test_shapes_of_decoupled_floquet_modes_are_those_of_propagated_ones() -> Non
     fastest = float(np.abs(np.linalg.eigvals(A.many(np.zeros(1))[0])).max())
     states = propagated(maps, start, found.exponents, known, period, fastest)[:, :, known]
     exact = A.inverse[:n] @ states
-    orbits = found.shapes.orbits[:, :, known]
+    orbits = found.orbits[:, :, known]
     (fewer, number), (more, numbers) = harmonics(orbits), harmonics(exact)
     same, i, j = np.intersect1d(number, numbers, return_indices=True)
     assert len(same) >= 256
