@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
 from numpy.typing import NDArray
 
 from modal.eigen.tolerances import ZERO
@@ -16,6 +15,7 @@ from modal.periodic.chart_motion import ChartMotion, accelerations_of, slow_firs
 from modal.periodic.collocation import ALIASED, Multipliers, refinements, speeds_of
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet import FAST
+from modal.periodic.periodic_modes import conditions_of
 from modal.periodic.slow_motion import slow_motion
 from modal.periodic.tolerances import ENOUGH, FASTER, FEWEST, MOST_STEPS, RESOLUTION, TOLERANCE
 from modal.reduction.interpolation import (
@@ -80,10 +80,9 @@ class Panel:
         apart = decoupled_modes(fourier_interpolant(A, 0.0, period).many, 0.0, period, ENOUGH)
         if apart is None:
             return None
-        vectors = apart.vectors
-        conditions = np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0)
-        speeds = speeds_of(vectors, self.frequencies)
-        return Multipliers(apart.logs, apart.error, conditions, vectors, speeds, np.inf)
+        conditions = conditions_of(apart.vectors)
+        speeds = speeds_of(apart.vectors, self.frequencies)
+        return Multipliers(apart.logs, apart.error, conditions, apart.vectors, speeds, np.inf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that `restored` needs."""

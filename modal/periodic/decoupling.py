@@ -12,9 +12,8 @@ order. Derivatives are those of the trigonometric polynomials through the instan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from collections.abc import Iterator
+from functools import partial, reduce
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -23,7 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from assembly.errors import ConvergenceError
 from modal.eigen.tolerances import EPS, GROUP, ROUNDS
 from modal.periodic.magnus import propagator_factors, step_factors
-from modal.periodic.periodic_modes import Map, run
+from modal.periodic.periodic_modes import Map, PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.periodic.slow_motion import highest_waves, periodic_frames
 from modal.periodic.tolerances import (
@@ -42,33 +41,13 @@ from modal.types import Array, Complex, Index
 LARGEST_GROUP = 40
 
 
-@dataclass(frozen=True)
-class DecoupledModes:
-    """log μ (N,), Im in (−π, π], Floquet vectors (N, N) at t0, and bounds of the errors (N,).
-
-    rates (N,), 1/s: the exponents before multiples of 2πi/T are removed.
-    """
-
-    logs: Complex
-    vectors: Complex
-    error: Array
-    rates: Complex
-    propagated: Callable[[], Complex]
-
-    @cached_property
-    def states(self) -> Complex:
-        """The periodic parts (m, N, N) of the modes at equal parts of the period, relative to the
-        rates; NaN for modes whose periodic parts do not close."""
-        return self.propagated()
-
-
 def decoupled_modes(
     A: Sampled,
     t0: float,
     period: float,
     accuracy: float = ACCURACY,
     allowed: float = ACCURACY,
-) -> DecoupledModes | None:
+) -> PropagatedModes | None:
     """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
 
     accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
@@ -237,7 +216,7 @@ class _Decoupling:
                     break
         return joined and len(self.groups) > 1 and self._group_size() <= LARGEST_GROUP
 
-    def modes(self) -> DecoupledModes | None:
+    def modes(self) -> PropagatedModes | None:
         """From the groups by themselves."""
         T, N = self.period, self.X.shape[2]
         logs, moved = np.empty(N, dtype=complex), []
@@ -271,13 +250,13 @@ class _Decoupling:
         rates = np.asarray(logs / T, dtype=complex)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
 
-        def propagated() -> Complex:
-            states = np.empty_like(self.X)
+        def states() -> Complex:
+            out = np.empty_like(self.X)
             for group, in_group in zip(self.groups, moved, strict=True):
-                states[:, :, group] = self.X[:, :, group] @ in_group()
-            return states
+                out[:, :, group] = self.X[:, :, group] @ in_group()
+            return out
 
-        return DecoupledModes(logs, vectors, error, rates, propagated)
+        return PropagatedModes(logs, vectors, error, rates, states)
 
     def _phase(self, slope: Complex) -> Complex:
         """exp ∫ slope dt from t0, of a periodic slope (m,) without mean: (m, 1, 1)."""

@@ -38,6 +38,33 @@ Map = Callable[[Complex], Complex]
 
 
 @dataclass(frozen=True)
+class PropagatedModes:
+    """Eigenvalues and vectors of the propagation of x' = A(t) x over a period.
+
+    logs (m,): log μ, Im in (−π, π]. vectors (N, m): Floquet vectors at the start. error (m,):
+    bounds on |δ log μ|, infinite for multipliers that are not known. rates (m,), 1/s: the
+    exponents, but for multiples of 2πi/T. states: the periodic parts (s, N, m) at equal parts of
+    the period, relative to the rates; NaN for modes that are not known.
+    """
+
+    logs: Complex
+    vectors: Complex
+    error: Array
+    rates: Complex
+    states: Callable[[], Complex]
+
+    def chosen(self, modes: Index) -> PropagatedModes:
+        """Some of the modes, in the order of their numbers."""
+        columns = self.logs[modes], self.vectors[:, modes], self.error[modes], self.rates[modes]
+        return PropagatedModes(*columns, lambda: self.states()[:, :, modes])
+
+
+def conditions_of(vectors: Complex) -> Array:
+    """Condition of each eigenvalue of a matrix with the eigenvectors (N, N)."""
+    return np.asarray(np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0))
+
+
+@dataclass(frozen=True)
 class Orbits:
     """How the Floquet modes of an analysis move over a period.
 
