@@ -125,7 +125,7 @@ def panel_of(
     order = slow_first(len(motion.frequencies), m)
 
     def slow(point: Array) -> Array:
-        A = motion.states(accelerations(point))[:, order][:, :, order]
+        A = states_of(motion.frequencies, accelerations(point))[:, order][:, :, order]
         part = slow_motion(A, 2 * m, period(point), harmonics)
         return np.full((len(A), m, 2 * m), np.nan) if part is None else part.B[:, m : 2 * m]
 

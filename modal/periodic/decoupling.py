@@ -24,7 +24,7 @@ from modal.eigen.tolerances import EPS, GROUP, ROUNDS
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
-from modal.periodic.slow_motion import highest_waves, periodic_frames
+from modal.periodic.slow_motion import derivative, highest_waves, periodic_frames
 from modal.periodic.tolerances import (
     ACCURACY,
     APART,
@@ -111,23 +111,15 @@ class _Decoupling:
             self.X[:, :, group] = frames
         return highest_waves(self.X) <= GROUP
 
-    def _transformed(self, A: Array, shift: float = 0.0) -> Complex:
-        """B (m, N, N) by the polynomial through X, from A (m, N, N) a `shift` of a part later."""
-        count = len(self.X)
-        waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
-        waves[count // 2] = 0.0
-        X, terms = self.X, np.fft.fft(self.X, axis=0)
-        if shift:
-            terms = _shifted(terms, shift)
-            X = np.fft.ifft(terms, axis=0)
-        rate = np.fft.ifft(waves[:, None, None] * terms, axis=0)
-        return np.asarray(np.linalg.solve(X, A @ X - rate))
+    def _transformed(self, A: Array, X: Complex) -> Complex:
+        """B (m, N, N) of A (m, N, N) in the basis X (m, N, N)."""
+        return np.asarray(np.linalg.solve(X, A @ X - derivative(X, self.period)))
 
     def settle(self) -> bool:
         """Reduce the coupling of the groups until it does not matter; whether that succeeded."""
         before = np.inf
         for _ in range(ROUNDS):
-            self.B = self._transformed(self.A)
+            self.B = self._transformed(self.A, self.X)
             values, V, inverse = self._diagonal()
             E = inverse @ self._off(self.B) @ V
             apart = values[:, :, None] - values[:, None, :]
@@ -161,8 +153,8 @@ class _Decoupling:
         """
         count = len(self.X)
         self.between = self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
-        B = np.fft.ifft(_shifted(np.fft.fft(self.B, axis=0), 0.5), axis=0)
-        difference = (self._transformed(self.between, 0.5) - B) * self.period
+        exact = self._transformed(self.between, _halfway(self.X))
+        difference = (exact - _halfway(self.B)) * self.period
         values = self._diagonal()[0].imag
         widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
         largest = float(np.abs(difference).max())
@@ -177,8 +169,9 @@ class _Decoupling:
 
     def refine(self) -> None:
         """Take the instants halfway as well, X of the polynomial through it."""
-        self.A = np.stack([self.A, self.between], axis=1).reshape(-1, *self.A.shape[1:])
-        self.X = _finer(self.X)
+        n = self.A.shape[1]
+        self.A = np.stack([self.A, self.between], axis=1).reshape(-1, n, n)
+        self.X = np.stack([self.X, _halfway(self.X)], axis=1).reshape(-1, n, n)
 
     def _same(self) -> Array:
         """Which pairs of columns are of one group (N, N)."""
@@ -289,18 +282,11 @@ class _Decoupling:
         return run(maps(), modes.vectors, modes.logs / count, known)[0]
 
 
-def _shifted(terms: Complex, shift: float) -> Complex:
-    """Fourier terms (m, N, N) of values a `shift` of a part later; the highest wave is a cosine."""
-    count = len(terms)
-    turns = np.exp(2j * np.pi * shift * np.fft.fftfreq(count))
-    turns[count // 2] = np.cos(np.pi * shift)
-    return np.asarray(turns[:, None, None] * terms)
-
-
-def _finer(values: Complex) -> Complex:
-    """Values (m, N, N) of the trigonometric polynomial at twice as many instants."""
-    between = np.fft.ifft(_shifted(np.fft.fft(values, axis=0), 0.5), axis=0)
-    return np.asarray(np.stack([values, between], axis=1).reshape(-1, *values.shape[1:]))
+def _halfway(values: Complex) -> Complex:
+    """Values (m, N, N) of the trigonometric polynomial halfway to the next instants."""
+    turns = np.exp(1j * np.pi * np.fft.fftfreq(len(values)))
+    turns[len(values) // 2] = 0.0  # the highest wave is a cosine
+    return np.asarray(np.fft.ifft(turns[:, None, None] * np.fft.fft(values, axis=0), axis=0))
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:

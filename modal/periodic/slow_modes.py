@@ -27,6 +27,7 @@ from modal.periodic.chart_motion import (
     Spectra,
     accelerations_of,
     slow_first,
+    states_of,
     stepping_work,
 )
 from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
@@ -307,14 +308,14 @@ class _Samples:
     def of(
         cls, motion: ChartMotion, source: ReducedMotion | GalerkinModel, period: float
     ) -> _Samples:
-        times = motion.start + period * np.arange(motion.parts) / motion.parts
-        M, C, K = motion.at(source, times)
-        H = accelerations_of(np.concatenate([M, K / motion.frequencies, C], axis=2))
-        return cls(motion, period, M, 0.5 * (K + K.swapaxes(1, 2)), H)
+        matrices = motion.matrices((source, period))
+        M, K, _ = np.split(matrices, 3, axis=2)
+        K = K * motion.frequencies
+        return cls(motion, period, M, 0.5 * (K + K.swapaxes(1, 2)), accelerations_of(matrices))
 
     @cached_property
     def A(self) -> Array:
-        return self.motion.states(self.H)
+        return states_of(self.motion.frequencies, self.H)
 
     def elimination(self, m: int) -> float:
         """The multiplications of a round of the elimination of all but m coordinates."""
