@@ -110,31 +110,16 @@ def second_order_monodromy(
     half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
 ) -> Array:
     """Φ(T, 0) (2m, 2m) in scaled coordinates (ω η, η̇)."""
-    total, units = np.eye(2 * len(frequencies)), _units(frequencies, period / steps)
-    for maps in _batches(half, frequencies, period, steps):
-        total = _product(maps) @ total
-    return np.asarray(units[:, None] * total / units)
+    products = map(_product, second_order_maps(half, frequencies, period, steps))
+    return reduce(lambda total, product: product @ total, products)
 
 
 def second_order_maps(
     half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
 ) -> Iterator[Array]:
-    """The maps (2m, 2m) of the steps of a period in scaled coordinates."""
-    units = _units(frequencies, period / steps)
-    for maps in _batches(half, frequencies, period, steps):
-        yield from units[:, None] * maps / units
-
-
-def _units(frequencies: Array, h: float) -> Array:
-    """(ω η, η̇) of (η/h, η̇), (2m,)."""
-    return np.concatenate([h * frequencies, np.ones(len(frequencies))])
-
-
-def _batches(
-    half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
-) -> Iterator[Array]:
-    """The maps (S, 2m, 2m) of (η/h, η̇) by the steps of a period, several at a time."""
+    """The maps (S, 2m, 2m) by the steps of a period in scaled coordinates, several at a time."""
     m, h = len(frequencies), period / steps
+    units = np.concatenate([h * frequencies, np.ones(m)])  # (ω η, η̇) of (η/h, η̇)
     scale = np.concatenate([h * h * frequencies, np.full(m, h)])
     batch = min(steps, max(1, BATCH_NUMBERS // (len(GAUSS.c) * m) ** 2))
     # Allocated once: the system would take such arrays back and clear them at every batch.
@@ -144,7 +129,9 @@ def _batches(
         phases = ((starts[:, None] + GAUSS.c) / steps).ravel()
         stages = half(phases).reshape(len(starts), len(GAUSS.c), m, 2 * m) * scale
         matrix, right = (array[: len(starts)] for array in room)
-        yield _steps(stages, matrix, right)
+        maps = _steps(stages, matrix, right)
+        maps *= units[:, None] / units
+        yield maps
 
 
 def _steps(stages: Array, matrix: Array, right: Array) -> Array:

@@ -147,8 +147,8 @@ class _Slow:
         whole = partial(_phased, H, start, period)
 
         def maps(count: int) -> Iterator[Map]:
-            steps = second_order_maps(whole, frequencies, period, count)
-            return (step.__matmul__ for step in steps)
+            several = second_order_maps(whole, frequencies, period, count)
+            return (step.__matmul__ for steps in several for step in steps)
 
         fastest = float(np.abs(slow).max())
         states = partial(
