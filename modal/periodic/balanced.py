@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg as la
 
 from modal.eigen.tolerances import EPS, HALF
-from modal.reduction.interpolation import Interpolant
+from modal.reduction.interpolation import Interpolant, Sampled, one_by_one
 from modal.transient.equations import Instant
 from modal.types import Array
 
@@ -18,12 +18,13 @@ Matrix = Callable[[float], Array]
 
 @dataclass(frozen=True)
 class Balanced:
-    """L A(t) L⁻¹ with a constant L (N, N), `root`, and its inverse.
+    """L A(t) L⁻¹ with a constant L (N, N), `root`, and its inverse; many(times) at times (m,) is
+    (m, N, N).
 
     Displacements and velocities become comparable; eigenvalues do not change.
     """
 
-    matrix: Matrix
+    many: Sampled
     root: Array
     inverse: Array
 
@@ -46,14 +47,8 @@ class Balanced:
     def _of(cls, matrix: Matrix, root: Array, inverse: Array) -> Balanced:
         # The table of a polynomial is transformed once, other matrices at every evaluation.
         if isinstance(matrix, Interpolant):
-            return cls(matrix.mapped(root, inverse), root, inverse)
-        return cls(lambda t: np.asarray(root @ matrix(t) @ inverse), root, inverse)
-
-    def many(self, times: Array) -> Array:
-        """The matrices at `times` (m,): (m, N, N)."""
-        if isinstance(self.matrix, Interpolant):
-            return self.matrix.many(times)
-        return np.stack([self.matrix(float(t)) for t in times])
+            return cls(matrix.mapped(root, inverse).many, root, inverse)
+        return cls(one_by_one(lambda t: root @ matrix(t) @ inverse), root, inverse)
 
 
 def energy_root(here: Instant, softest: float = EPS) -> Array:

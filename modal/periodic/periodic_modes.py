@@ -64,6 +64,12 @@ def conditions_of(vectors: Complex) -> Array:
     return np.asarray(np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0))
 
 
+def distances(logs: Complex, others: Complex) -> Array:
+    """Of each of `others` (m,) from all log μ (N,), imaginary parts on their circle: (m, N)."""
+    apart = logs[None, :] - others[:, None]
+    return np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0))
+
+
 @dataclass(frozen=True)
 class Orbits:
     """How the Floquet modes of an analysis move over a period.

@@ -40,6 +40,7 @@ from modal.periodic.periodic_modes import (
     Orbits,
     PropagatedModes,
     conditions_of,
+    distances,
     propagated,
 )
 from modal.periodic.product_eigen import product_modes
@@ -132,10 +133,9 @@ class _Slow:
             chosen = _slowest(here, modes.vectors, k)
             found = modes.logs[chosen]
             if before is not None:
-                apart = found[:, None] - before
-                apart = np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0))
                 # Half the order where two multipliers meet: errors are roots there.
-                gap = apart.min(axis=1) / ((each * count / last) ** (0.5 * GAUSS.order) - 1.0)
+                gap = distances(before, found).min(axis=1)
+                gap /= (each * count / last) ** (0.5 * GAUSS.order) - 1.0
                 if (gap / np.maximum(1.0, np.abs(found.real))).max() <= tolerance:
                     break
             before, last = found, each * count
