@@ -13,7 +13,7 @@ order. Derivatives are those of the trigonometric polynomials through the instan
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial, reduce
+from functools import cache, partial, reduce
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -243,6 +243,7 @@ class _Decoupling:
         rates = np.asarray(logs / T, dtype=complex)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
 
+        @cache
         def states() -> Complex:
             out = np.empty_like(self.X)
             for group, in_group in zip(self.groups, moved, strict=True):
