@@ -47,7 +47,6 @@ MOVED: dict[str, dict[str, str]] = {
         "Model": "modal.maps.grid",
         "ModesLike": "modal.tracking.snapshot",
         "MultibladeModel": "modal.periodic.multiblade_model",
-        "PeriodicShapes": "modal.periodic.periodic_modes",
         "Property": "modal.checks.properties",
     },
 }

@@ -123,7 +123,7 @@ class Unfrozen:
         spans = shown(list(pairwise(times)), "transient", "instant", progress)
         for start, end in spans:
             steps = halves * max(1, int(np.ceil((end - start) / (2.0 * longest))))
-            inner = monodromy(balanced, float(start), float(end), steps)
+            inner = monodromy(balanced.many, float(start), float(end), steps)
             out.append(balanced.inverse @ inner @ balanced.root)
         return out
 

@@ -10,7 +10,7 @@ import scipy.linalg as la
 
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import EPS, HALF
-from modal.reduction.interpolation import Interpolant
+from modal.reduction.interpolation import Interpolant, Sampled, one_by_one
 from modal.transient.equations import potential
 from modal.types import Array
 
@@ -19,12 +19,13 @@ Matrix = Callable[[float], Array]
 
 @dataclass(frozen=True)
 class Balanced:
-    """L A(t) L⁻¹ with a constant L (N, N), `root`, and its inverse.
+    """L A(t) L⁻¹ with a constant L (N, N), `root`, and its inverse; many(times) at times (m,) is
+    (m, N, N).
 
     Displacements and velocities become comparable; eigenvalues do not change.
     """
 
-    matrix: Matrix
+    many: Sampled
     root: Array
     inverse: Array
 
@@ -47,14 +48,8 @@ class Balanced:
     def _of(cls, matrix: Matrix, root: Array, inverse: Array) -> Balanced:
         # The table of a polynomial is transformed once, other matrices at every evaluation.
         if isinstance(matrix, Interpolant):
-            return cls(matrix.mapped(root, inverse), root, inverse)
-        return cls(lambda t: np.asarray(root @ matrix(t) @ inverse), root, inverse)
-
-    def many(self, times: Array) -> Array:
-        """The matrices at `times` (m,): (m, N, N)."""
-        if isinstance(self.matrix, Interpolant):
-            return self.matrix.many(times)
-        return np.stack([self.matrix(float(t)) for t in times])
+            return cls(matrix.mapped(root, inverse).many, root, inverse)
+        return cls(one_by_one(lambda t: root @ matrix(t) @ inverse), root, inverse)
 
 
 def energy_root(here: FrozenSystem, softest: float = EPS) -> Array:

@@ -41,6 +41,7 @@ from modal.periodic.collocation import Multipliers
 from modal.periodic.decaying_modes import decaying_boxes, on_all_shapes
 from modal.periodic.floquet import BASIS_ACCURACY, floquet
 from modal.periodic.floquet_modes import periodic_verdict
+from modal.periodic.periodic_modes import distances
 from modal.periodic.sampling import sampling
 from modal.periodic.tolerances import DENSE, FASTER, REFINEMENTS, RESOLVED, SMOOTH
 from modal.proofs.judge import COUNT, MODES, Verdict
@@ -343,22 +344,16 @@ def _difference(given: Motion, motion: ChartMotion, panel: Panel, x: Array) -> A
 
     exact, found = of_all(0), next(panel.multipliers(x, period))
     known = np.flatnonzero(exact.errors <= KNOWN)
-    apart = _distances(found.logs, exact.logs[known]).min(axis=1)
+    apart = distances(found.logs, exact.logs[known]).min(axis=1)
     steps = exact.errors[known] + np.min(found.errors, initial=0.0)
     error = np.maximum(apart - steps, 0.0) / period
     missed = np.zeros(len(known))
     for first in () if panel.whole else motion.untrained():
         there = of_all(first)
-        same = _distances(there.logs, exact.logs[known]).argmin(axis=1)
+        same = distances(there.logs, exact.logs[known]).argmin(axis=1)
         H = accelerations_of(matrices[first : first + 1])[0]
         missed = np.maximum(missed, motion.missed(given, H, there.vectors[:, same], first))
     return np.stack([exact.speeds[known], (error + missed) / exact.conditions[known]])
-
-
-def _distances(logs: Complex, others: Complex) -> Array:
-    """Of each of `others` (m,) from all log μ (N,), imaginary parts on their circle: (m, N)."""
-    apart = logs[None, :] - others[:, None]
-    return np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0))
 
 
 def _check_smooth(model: Any, period: float) -> None:

@@ -108,18 +108,9 @@ class ChartMotion:
         """[M, K ω⁻¹, C + D] (J, r, 3r) at the parts of the period, or at other phases."""
         model, period = motion
         phases = np.arange(self.parts) / self.parts if phases is None else phases
-        M, C, K = self.at(model, self.start + period * phases)
-        return np.concatenate([M, K / self.frequencies, C], axis=2)
-
-    def at(self, model: Any, times: Array) -> tuple[Array, Array, Array]:
-        """M, C + D and all stiffness (P, r, r) of η at times (P,), s."""
         V = self.shapes
-        M, C, K = (V.T @ (A @ V) for A in _sampled(model, times))
-        return M, C, K
-
-    def states(self, H: Array) -> Array:
-        """A (..., 2r, 2r) of x' = A x, x = (ω η, η̇), from H (..., r, 2r)."""
-        return states_of(self.frequencies, H)
+        M, C, K = (V.T @ (A @ V) for A in _sampled(model, self.start + period * phases))
+        return np.concatenate([M, K / self.frequencies, C], axis=2)
 
     def lifted(self, vectors: Complex) -> Complex:
         """(q, q̇) (2n, m) of vectors (2r, m) of (ω η, η̇)."""
@@ -232,7 +223,9 @@ class Spectra:
         found = []
         for H in samples:
             chosen = H[:: max(1, len(H) // INSTANTS)]
-            found.append(np.sort(np.abs(np.linalg.eigvals(motion.states(chosen))), axis=1))
+            found.append(
+                np.sort(np.abs(np.linalg.eigvals(states_of(motion.frequencies, chosen))), axis=1)
+            )
         return cls(np.concatenate(found))
 
     def fastest(self, k: int) -> float:

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
 from numpy.typing import NDArray
 
 from modal.eigen.tolerances import ZERO
-from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import ChartMotion, accelerations_of, slow_first, states_of
 from modal.periodic.collocation import ALIASED, Multipliers, refinements, speeds_of
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet import FAST
+from modal.periodic.periodic_modes import conditions_of
 from modal.periodic.slow_motion import slow_motion
 from modal.periodic.tolerances import ENOUGH, FASTER, FEWEST, MOST_STEPS, RESOLUTION, TOLERANCE
 from modal.reduction.interpolation import (
@@ -78,15 +77,12 @@ class Panel:
         A = states_of(self.frequencies, H)
         if float(np.abs(np.linalg.eigvals(A[0])).max()) * period <= FAST:
             return None
-        same = np.eye(A.shape[1])
-        matrix = Balanced(fourier_interpolant(A, 0.0, period), same, same)
-        apart = decoupled_modes(matrix, 0.0, period, ENOUGH)
+        apart = decoupled_modes(fourier_interpolant(A, 0.0, period).many, 0.0, period, ENOUGH)
         if apart is None:
             return None
-        vectors = apart.vectors
-        conditions = np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0)
-        speeds = speeds_of(vectors, self.frequencies)
-        return Multipliers(apart.logs, apart.error, conditions, vectors, speeds, np.inf)
+        conditions = conditions_of(apart.vectors)
+        speeds = speeds_of(apart.vectors, self.frequencies)
+        return Multipliers(apart.logs, apart.error, conditions, apart.vectors, speeds, np.inf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that `restored` needs."""
@@ -129,7 +125,7 @@ def panel_of(
     order = slow_first(len(motion.frequencies), m)
 
     def slow(point: Array) -> Array:
-        A = motion.states(accelerations(point))[:, order][:, :, order]
+        A = states_of(motion.frequencies, accelerations(point))[:, order][:, :, order]
         part = slow_motion(A, 2 * m, period(point), harmonics)
         return np.full((len(A), m, 2 * m), np.nan) if part is None else part.B[:, m : 2 * m]
 

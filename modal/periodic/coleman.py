@@ -89,17 +89,19 @@ class Coleman:
 
     def matrix(self, t: float) -> sp.csr_matrix:
         """T(t) (n, n)."""
-        N, m = self.blades.shape
-        angle = self.rate * t
-        c, s = np.cos(angle), np.sin(angle)
-        x, y = self.pairs.T
-        rows = [np.repeat(self.blades, N, axis=0).ravel(), self.others, x, x, y, y]
-        cols = [np.tile(self.blades, (N, 1)).ravel(), self.others, x, y, x, y]
-        one = np.ones(len(x))
-        values = [np.repeat(self.columns(t).ravel(), m), np.ones(len(self.others))]
-        values += [c * one, s * one, -s * one, c * one]
-        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(cols)))
-        return sp.csr_matrix(entries, shape=(self.n, self.n))
+        c, s = np.cos(self.rate * t), np.sin(self.rate * t)
+        return self._on_all(self.columns(t), np.array([[c, s], [-s, c]]), 1.0)
+
+    def _on_all(self, of_blades: Array, of_pairs: Array, of_others: float) -> sp.csr_matrix:
+        """The matrix (n, n) that acts on the blades as one (N, N), on every turning pair as one
+        (2, 2), and multiplies the other degrees of freedom by a number."""
+        sets = (of_blades, self.blades), (of_pairs, self.pairs.T), (of_others, self.others[None])
+        rows = np.concatenate([np.repeat(x, len(x), axis=0).ravel() for _, x in sets])
+        columns = np.concatenate([np.tile(x, (len(x), 1)).ravel() for _, x in sets])
+        values = np.concatenate([np.repeat(A, x.shape[1]) for A, x in sets])
+        out = sp.csr_matrix((values, (rows, columns)), shape=(self.n, self.n))
+        out.eliminate_zeros()
+        return out
 
     @cached_property
     def others(self) -> Index:
@@ -134,18 +136,11 @@ class Coleman:
     @cached_property
     def rotation(self) -> sp.csr_matrix:
         """S (n, n) of Ṫ = T S."""
-        rows, cols, values = [], [], []
-        links = [
-            (self.blades[2 * n - 1], self.blades[2 * n], n * self.rate)
-            for n in range(1, self.waves + 1)
-        ]
-        links.append((self.pairs[:, 0], self.pairs[:, 1], self.rate))
-        for cosine, sine, speed in links:
-            rows += [cosine, sine]
-            cols += [sine, cosine]
-            values += [np.full(len(sine), speed), np.full(len(sine), -speed)]
-        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(cols)))
-        return sp.csr_matrix(entries, shape=(self.n, self.n))
+        turn = np.array([[0.0, self.rate], [-self.rate, 0.0]])
+        of_blades = np.zeros((self.count, self.count))
+        for n in range(1, self.waves + 1):
+            of_blades[2 * n - 1 : 2 * n + 1, 2 * n - 1 : 2 * n + 1] = n * turn
+        return self._on_all(of_blades, turn, 0.0)
 
     @classmethod
     def of(

@@ -30,6 +30,7 @@ from scipy.special import binom
 
 from modal.eigen.tolerances import GROUP, ROUNDS
 from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of
+from modal.periodic.slow_motion import derivative
 from modal.reduction.interpolation import ParameterPolynomial, parameter_polynomial
 from modal.reduction.tolerances import GUARD
 from modal.types import Array
@@ -67,7 +68,7 @@ class FrozenForms:
         fitted = nnls(_terms(x) / omega.reshape(-1, 1), (damping / omega).ravel())[0]
         slope = (_bent(1.001 * x, fitted) - _bent(0.999 * x, fitted)) / (0.002 * x)
         back = shapes.swapaxes(1, 2)
-        inertia, stiffness = (back @ _by_phase(A) @ shapes for A in (M, K))
+        inertia, stiffness = (back @ derivative(A, 2.0 * np.pi) @ shapes for A in (M, K))
         return cls(x, _bent(x, fitted), slope, shapes, back @ M, inertia, stiffness)
 
     def in_modes(self, H: Array) -> tuple[Array, Array]:
@@ -138,15 +139,6 @@ def _bent(squares: Array, fitted: Array, sharpness: int = 8) -> Array:
 
 def _twice(A: Array) -> Array:
     return np.asarray(A + A.swapaxes(1, 2))
-
-
-def _by_phase(values: Array) -> Array:
-    """The derivative by 2πt/T of the trigonometric polynomial through values (J, n, n)."""
-    count = len(values)
-    waves = 1j * np.fft.fftfreq(count, 1.0 / count)
-    waves[count // 2] = 0.0
-    matrix = np.fft.ifft(waves[:, None] * np.fft.fft(np.eye(count), axis=0), axis=0).real
-    return np.asarray(np.tensordot(matrix, values, axes=1))
 
 
 def _scaled(R: Array) -> Array:

@@ -12,9 +12,8 @@ order. Derivatives are those of the trigonometric polynomials through the instan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from collections.abc import Iterator
+from functools import cache, partial, reduce
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -22,11 +21,10 @@ from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.eigen.tolerances import EPS, GROUP, ROUNDS
-from modal.periodic.balanced import Balanced
 from modal.periodic.magnus import propagator_factors, step_factors
-from modal.periodic.periodic_modes import Map, run
+from modal.periodic.periodic_modes import Map, PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
-from modal.periodic.slow_motion import highest_waves, periodic_frames
+from modal.periodic.slow_motion import derivative, highest_waves, periodic_frames
 from modal.periodic.tolerances import (
     ACCURACY,
     APART,
@@ -37,39 +35,19 @@ from modal.periodic.tolerances import (
     RESOLUTION,
     RESOLVED,
 )
-from modal.reduction.interpolation import fourier_interpolant
+from modal.reduction.interpolation import Sampled, fourier_interpolant
 from modal.types import Array, Complex, Index
 
 LARGEST_GROUP = 40
 
 
-@dataclass(frozen=True)
-class DecoupledModes:
-    """log μ (N,), Im in (−π, π], Floquet vectors (N, N) at t0, and bounds of the errors (N,).
-
-    rates (N,), 1/s: the exponents before multiples of 2πi/T are removed.
-    """
-
-    logs: Complex
-    vectors: Complex
-    error: Array
-    rates: Complex
-    propagated: Callable[[], Complex]
-
-    @cached_property
-    def states(self) -> Complex:
-        """The periodic parts (m, N, N) of the modes at equal parts of the period, relative to the
-        rates; NaN for modes whose periodic parts do not close."""
-        return self.propagated()
-
-
 def decoupled_modes(
-    A: Balanced,
+    A: Sampled,
     t0: float,
     period: float,
     accuracy: float = ACCURACY,
     allowed: float = ACCURACY,
-) -> DecoupledModes | None:
+) -> PropagatedModes | None:
     """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
 
     accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
@@ -97,12 +75,12 @@ class _Decoupling:
     """A at `samples` instants (m, N, N), the periodic basis X there, and its groups of columns."""
 
     def __init__(
-        self, A: Balanced, t0: float, period: float, samples: int, accuracy: float = ACCURACY
+        self, A: Sampled, t0: float, period: float, samples: int, accuracy: float = ACCURACY
     ) -> None:
         self.accuracy = accuracy
         self.period, self.rate = period, 2.0 * np.pi / period
         self.model, self.start = A, t0
-        self.A = A.many(t0 + period * np.arange(samples) / samples)
+        self.A = A(t0 + period * np.arange(samples) / samples)
         values, shapes = np.linalg.eig(self.A)
         order, closing = _followed(values)
         values = np.take_along_axis(values, order, 1)
@@ -133,23 +111,15 @@ class _Decoupling:
             self.X[:, :, group] = frames
         return highest_waves(self.X) <= GROUP
 
-    def _transformed(self, A: Array, shift: float = 0.0) -> Complex:
-        """B (m, N, N) by the polynomial through X, from A (m, N, N) a `shift` of a part later."""
-        count = len(self.X)
-        waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
-        waves[count // 2] = 0.0
-        X, terms = self.X, np.fft.fft(self.X, axis=0)
-        if shift:
-            terms = _shifted(terms, shift)
-            X = np.fft.ifft(terms, axis=0)
-        rate = np.fft.ifft(waves[:, None, None] * terms, axis=0)
-        return np.asarray(np.linalg.solve(X, A @ X - rate))
+    def _transformed(self, A: Array, X: Complex) -> Complex:
+        """B (m, N, N) of A (m, N, N) in the basis X (m, N, N)."""
+        return np.asarray(np.linalg.solve(X, A @ X - derivative(X, self.period)))
 
     def settle(self) -> bool:
         """Reduce the coupling of the groups until it does not matter; whether that succeeded."""
         before = np.inf
         for _ in range(ROUNDS):
-            self.B = self._transformed(self.A)
+            self.B = self._transformed(self.A, self.X)
             values, V, inverse = self._diagonal()
             E = inverse @ self._off(self.B) @ V
             apart = values[:, :, None] - values[:, None, :]
@@ -182,9 +152,9 @@ class _Decoupling:
         Where it is not, all of it counts to first order.
         """
         count = len(self.X)
-        self.between = self.model.many(self.start + self.period * (np.arange(count) + 0.5) / count)
-        B = np.fft.ifft(_shifted(np.fft.fft(self.B, axis=0), 0.5), axis=0)
-        difference = (self._transformed(self.between, 0.5) - B) * self.period
+        self.between = self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
+        exact = self._transformed(self.between, _halfway(self.X))
+        difference = (exact - _halfway(self.B)) * self.period
         values = self._diagonal()[0].imag
         widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
         largest = float(np.abs(difference).max())
@@ -199,8 +169,9 @@ class _Decoupling:
 
     def refine(self) -> None:
         """Take the instants halfway as well, X of the polynomial through it."""
-        self.A = np.stack([self.A, self.between], axis=1).reshape(-1, *self.A.shape[1:])
-        self.X = _finer(self.X)
+        n = self.A.shape[1]
+        self.A = np.stack([self.A, self.between], axis=1).reshape(-1, n, n)
+        self.X = np.stack([self.X, _halfway(self.X)], axis=1).reshape(-1, n, n)
 
     def _same(self) -> Array:
         """Which pairs of columns are of one group (N, N)."""
@@ -238,7 +209,7 @@ class _Decoupling:
                     break
         return joined and len(self.groups) > 1 and self._group_size() <= LARGEST_GROUP
 
-    def modes(self) -> DecoupledModes | None:
+    def modes(self) -> PropagatedModes | None:
         """From the groups by themselves."""
         T, N = self.period, self.X.shape[2]
         logs, moved = np.empty(N, dtype=complex), []
@@ -258,7 +229,7 @@ class _Decoupling:
                 logs[group] = middle * T
                 moved.append(partial(self._phase, B[:, 0, 0] - middle))
                 continue
-            waves = _Waves(B - middle * np.eye(len(group)), T)
+            waves = _waves(B - middle * np.eye(len(group)), T)
             try:
                 own = propagator_factors(waves, 0.0, T, self.accuracy)
             except ConvergenceError:
@@ -272,13 +243,14 @@ class _Decoupling:
         rates = np.asarray(logs / T, dtype=complex)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
 
-        def propagated() -> Complex:
-            states = np.empty_like(self.X)
+        @cache
+        def states() -> Complex:
+            out = np.empty_like(self.X)
             for group, in_group in zip(self.groups, moved, strict=True):
-                states[:, :, group] = self.X[:, :, group] @ in_group()
-            return states
+                out[:, :, group] = self.X[:, :, group] @ in_group()
+            return out
 
-        return DecoupledModes(logs, vectors, error, rates, propagated)
+        return PropagatedModes(logs, vectors, error, rates, states)
 
     def _phase(self, slope: Complex) -> Complex:
         """exp ∫ slope dt from t0, of a periodic slope (m,) without mean: (m, 1, 1)."""
@@ -290,11 +262,11 @@ class _Decoupling:
         found = np.fft.ifft(terms)
         return np.asarray(np.exp(found - found[0])[:, None, None])
 
-    def _moved(self, waves: _Waves, modes: ProductModes) -> Complex:
+    def _moved(self, waves: Sampled, modes: ProductModes) -> Complex:
         """z(t) e^{−νt} (m, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
         count = len(self.X)
 
-        largest = np.linalg.norm(waves.many(self.period * np.arange(count) / count), 2, axis=(1, 2))
+        largest = np.linalg.norm(waves(self.period * np.arange(count) / count), 2, axis=(1, 2))
         fastest = FASTER * largest.max()  # these steps are not refined
         parts = int(np.ceil(fastest * self.period / (count * RESOLUTION)))
 
@@ -311,18 +283,11 @@ class _Decoupling:
         return run(maps(), modes.vectors, modes.logs / count, known)[0]
 
 
-def _shifted(terms: Complex, shift: float) -> Complex:
-    """Fourier terms (m, N, N) of values a `shift` of a part later; the highest wave is a cosine."""
-    count = len(terms)
-    turns = np.exp(2j * np.pi * shift * np.fft.fftfreq(count))
-    turns[count // 2] = np.cos(np.pi * shift)
-    return np.asarray(turns[:, None, None] * terms)
-
-
-def _finer(values: Complex) -> Complex:
-    """Values (m, N, N) of the trigonometric polynomial at twice as many instants."""
-    between = np.fft.ifft(_shifted(np.fft.fft(values, axis=0), 0.5), axis=0)
-    return np.asarray(np.stack([values, between], axis=1).reshape(-1, *values.shape[1:]))
+def _halfway(values: Complex) -> Complex:
+    """Values (m, N, N) of the trigonometric polynomial halfway to the next instants."""
+    turns = np.exp(1j * np.pi * np.fft.fftfreq(len(values)))
+    turns[len(values) // 2] = 0.0  # the highest wave is a cosine
+    return np.asarray(np.fft.ifft(turns[:, None, None] * np.fft.fft(values, axis=0), axis=0))
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:
@@ -346,14 +311,7 @@ def _least_distances(values: Complex) -> Array:
     return least
 
 
-class _Waves:
-    """A periodic matrix function (n, n), the trigonometric polynomial through its values at equally
-    spaced instants from 0."""
-
-    def __init__(self, values: Complex, period: float) -> None:
-        self._parts = fourier_interpolant(values.view(float), 0.0, period, EPS)
-        self.root = np.eye(values.shape[1])
-
-    def many(self, times: Array) -> Complex:
-        """At times (m,): (m, n, n)."""
-        return self._parts.many(times).view(complex)
+def _waves(values: Complex, period: float) -> Sampled:
+    """The trigonometric polynomial through values (m, n, n) at equally spaced instants from 0."""
+    parts = fourier_interpolant(values.view(float), 0.0, period, EPS)
+    return lambda times: parts.many(times).view(complex)

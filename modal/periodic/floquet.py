@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, modal_basis, orbit_error
 from modal.periodic.magnus import propagator_factors
-from modal.periodic.periodic_modes import Orbits, propagated
+from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
@@ -35,7 +36,6 @@ from modal.reduction.motion import ReducedMotion, motion_on_basis
 from modal.reduction.tolerances import GUARD
 from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
 from modal.transient.tolerances import INSTANTS
-from modal.types import Complex
 
 Method = Literal["dense", "reduced"]
 
@@ -186,11 +186,10 @@ def _on_frozen_modes(
 def _with_basis_error(found: FloquetModes, reduced: ReducedMotion) -> FloquetModes:
     """With the errors by the basis, from residuals all over the period; infinite for modes whose
     shapes are not known."""
-    shapes = found.shapes
-    known = np.flatnonzero(np.isfinite(shapes.orbits).all(axis=(0, 1)))
+    known = np.flatnonzero(np.isfinite(found.orbits).all(axis=(0, 1)))
     missed = np.full(len(found.error), np.inf)
     if known.size:
-        orbits, span = shapes.orbits[:, :, known], (found.t0, found.period)
+        orbits, span = found.orbits[:, :, known], (found.t0, found.period)
         everything = np.eye(orbits.shape[1])
         missed[known] = orbit_error(reduced, everything, orbits, found.exponents[known], span)
     return replace(found, error=found.error + missed)
@@ -201,7 +200,8 @@ def _lifted(found: FloquetModes, source: ReducedMotion | GalerkinModel) -> Floqu
     r = len(found.vectors) // 2
     vectors = np.vstack([source.lift(found.vectors[:r]), source.lift(found.vectors[r:])])
     size = np.linalg.norm(vectors, axis=0)
-    moves = small = found.shapes.propagation
+    moves = small = found.propagation
+    assert small is not None
     if isinstance(source, GalerkinModel):
         weights = source.weights(found.t0)
         moves = replace(small, lift=lambda x: source.lift(small.lift(x)) / size, weights=weights)
@@ -243,31 +243,29 @@ def _all_modes(
     fastest = float(np.abs(la.eigvals(A.many(np.array([t0]))[0])).max())
     # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
     deviation = 0.0 if smooth is None else smooth.deviation * fastest
-    apart = None
+    modes: PropagatedModes | None = None
     if smooth is not None and (tolerance or ACCURACY) >= ACCURACY and fastest * period > FAST:
-        apart = decoupled_modes(A, t0, period, allowed=tolerance or TOLERANCE)
-    if apart is None and optional and fastest * period > FASTEST:
+        modes = decoupled_modes(A.many, t0, period, allowed=tolerance or TOLERANCE)
+    if modes is not None:
+        modes = replace(modes, error=modes.error + deviation * period)
+    elif optional and fastest * period > FASTEST:
         return None
-    if apart is not None:
-        order = np.argsort(-apart.logs.real, kind="stable")
-        logs, vectors = apart.logs[order], apart.vectors[:, order]
-        error, rates = apart.error[order] + deviation * period, apart.rates[order]
     else:
         with phase("Floquet: the whole monodromy", progress):
-            made = propagator_factors(A, t0, t0 + period, tolerance or ZERO, breaks)
-        modes = product_modes(made.matrices, made.errors + deviation * made.lengths)
-        logs, vectors, error, rates = modes.logs, modes.vectors, modes.error, modes.logs / period
-    start = A.inverse @ vectors
-    sizes = np.linalg.norm(start, axis=0)
-
-    def states() -> Complex:
-        if apart is not None:
-            return np.asarray(apart.states[:, :, order] / sizes)
-        return propagated(
-            lambda count: (step.__matmul__ for step in step_maps(A, t0, t0 + period, count)),
-            vectors / sizes, rates, np.isfinite(error), period, fastest,
+            made = propagator_factors(A.many, t0, t0 + period, tolerance or ZERO, breaks)
+        own = product_modes(made.matrices, made.errors + deviation * made.lengths)
+        rates = own.logs / period
+        states = partial(
+            propagated,
+            lambda count: (step.__matmul__ for step in step_maps(A.many, t0, t0 + period, count)),
+            own.vectors, rates, np.isfinite(own.error), period, fastest,
         )  # fmt: skip
-
-    found = of_logs(logs, start, error, period, t0, "dense")
-    moves = Orbits(states, rates, lambda x: np.asarray(A.inverse[:n] @ x), weights)
+        modes = PropagatedModes(own.logs, own.vectors, own.error, rates, states)
+    modes = modes.chosen(np.argsort(-modes.logs.real, kind="stable"))
+    start = A.inverse @ modes.vectors
+    sizes = np.linalg.norm(start, axis=0)
+    in_order = modes.states
+    found = of_logs(modes.logs, start, modes.error, period, t0, "dense")
+    lift = A.inverse[:n]
+    moves = Orbits(lambda: in_order() / sizes, modes.rates, lift.__matmul__, weights)
     return replace(found, interpolated=smooth, propagation=moves)

@@ -11,14 +11,18 @@ import numpy as np
 import xarray as xr
 
 from assembly.errors import InputError
-from modal.periodic.periodic_modes import Orbits, PeriodicShapes
+from modal.data.datasets import described_array
+from modal.data.variables import ARRAYS
+from modal.periodic.periodic_modes import Orbits, cut, harmonics, participations
 from modal.periodic.tolerances import RESOLVED
 from modal.proofs.judge import COUNT, MODES, STABLE, UNDECIDED, judge
 from modal.proofs.judge import Verdict as Judged
 from modal.reduction.interpolation import Interpolant
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 Verdict = Literal["stable", "unstable", "undecided"]
+
+TIE = 1e-7  # relative difference of amplitudes that are equal
 
 
 @dataclass(frozen=True)
@@ -69,17 +73,48 @@ class FloquetModes:
     narrowest_visible: float = 0.0
 
     @cached_property
-    def shapes(self) -> PeriodicShapes:
-        """The modes over the period: their periodic parts and harmonics."""
+    def orbits(self) -> Complex:
+        """Periodic parts p of x(t) = p(t) e^{λt} of the displacements at equal parts of the period,
+        (s, n, m), λ of `exponents`; NaN for modes that are not known."""
         if self.propagation is None:
             raise InputError("Floquet: modes that were put together by hand have no shapes")
         known = np.isfinite(self.error)
-        return PeriodicShapes(self.propagation, self.exponents, known, self.period, self.t0)
+        return self.propagation.orbits(self.exponents, self.period, known)
 
-    @property
+    @cached_property
+    def _harmonics(self) -> tuple[Complex, Index]:
+        return harmonics(self.orbits)
+
+    @cached_property
+    def _shares(self) -> tuple[Array, Index]:
+        """Participations (h, m) of all degrees of freedom together, and the harmonics' numbers."""
+        _, numbers = self._harmonics
+        shares = participations(self._amplitudes(slice(None)))
+        kept = cut(numbers, shares)
+        return shares[kept], numbers[kept]
+
+    def _amplitudes(self, rows: slice | Index) -> Array:
+        values, _ = self._harmonics
+        assert self.propagation is not None
+        weighted = values[:, rows] * self.propagation.weights[rows][:, None]
+        return np.asarray(np.linalg.norm(weighted, axis=1))
+
+    def _hertz(self, numbers: Index) -> Array:
+        """Signed frequencies of harmonics, (h, m)."""
+        return np.asarray(self.exponents.imag / (2.0 * np.pi) + numbers[:, None] / self.period)
+
+    @cached_property
+    def strongest(self) -> Index:
+        """Number of the strongest harmonic of each mode, (m,); 0 for one that is not known."""
+        shares, numbers = self._shares
+        # The harmonics of a real multiplier come in equal pairs: the one of positive frequency.
+        rank = np.nan_to_num(shares) * (1.0 + TIE * (self._hertz(numbers) >= 0.0))
+        return np.asarray(np.where(np.isnan(shares[0]), 0, numbers[rank.argmax(axis=0)]))
+
+    @cached_property
     def eigenvalues(self) -> Complex:
         """λ of the strongest harmonic, (m,), 1/s: the exponent and a multiple of 2πi/T."""
-        return self.shapes.eigenvalues
+        return np.asarray(self.exponents + 2j * np.pi * self.strongest / self.period)
 
     @property
     def frequency(self) -> Array:
@@ -93,7 +128,7 @@ class FloquetModes:
         Amplitudes are those of the displacements, weighted by the root of their inertia. NaN for a
         mode whose multiplier is not known.
         """
-        return self.shapes.participation()
+        return self._participation(self._shares[0].T, ("mode", "harmonic"))
 
     def participation_of(self, groups: Mapping[str, Sequence[int]]) -> xr.DataArray:
         """Participation of each harmonic on groups of degrees of freedom.
@@ -113,7 +148,25 @@ class FloquetModes:
         InputError
             For a number that is not that of a degree of freedom.
         """
-        return self.shapes.participation(groups)
+        n, inside = self.orbits.shape[1], np.isin(self._harmonics[1], self._shares[1])
+        shares = []
+        for name, rows in groups.items():
+            index = np.asarray(list(rows), dtype=np.intp)
+            if not index.size or index.min() < 0 or index.max() >= n:
+                raise InputError(
+                    f"group {name!r}: expected numbers of degrees of freedom, 0 … {n - 1}"
+                )
+            shares.append(participations(self._amplitudes(index))[inside].T)
+        found = self._participation(np.array(shares), ("group", "mode", "harmonic"))
+        return found.assign_coords(group=list(groups))
+
+    def _participation(self, shares: Array, dims: tuple[str, ...]) -> xr.DataArray:
+        """Shares of the harmonics with their numbers and frequencies (Hz)."""
+        numbers = self._shares[1]
+        hertz = np.abs(self._hertz(numbers)).T
+        coords = {"harmonic": numbers, "frequency": (("mode", "harmonic"), hertz)}
+        found = xr.DataArray(shares, dims=dims, coords=coords, name="participation")
+        return described_array(found, ARRAYS)
 
     def orbit(self, mode: int) -> xr.DataArray:
         """A mode over the period, without its growth and its strongest frequency.
@@ -128,7 +181,16 @@ class FloquetModes:
         xarray.DataArray
             Complex, dimensions (time, dof): p(t) of x(t) = p(t) e^{λt}, λ of `eigenvalues`.
         """
-        return self.shapes.orbit(mode)
+        count = len(self.orbits)
+        times = self.period * np.arange(count) / count
+        turn = np.exp(-2j * np.pi * self.strongest[mode] * times / self.period)
+        out = xr.DataArray(
+            self.orbits[:, :, mode] * turn[:, None],
+            dims=("time", "dof"),
+            coords={"time": self.t0 + times},
+            name="shape",
+        )
+        return described_array(out, ARRAYS)
 
     @property
     def growth_rate(self) -> Array:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg as la
@@ -27,6 +26,7 @@ from modal.periodic.tolerances import (
     REFINEMENTS,
     WORK,
 )
+from modal.reduction.interpolation import Sampled
 from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array
 
@@ -38,13 +38,12 @@ class Factors:
     """Φ(t1, t0) = F_p ⋯ F_1: every factor is well conditioned.
 
     matrices (p, n, n), the first to act first. errors (p,): estimates of their relative errors,
-    2-norm. lengths (p,): of their spans, s. steps: how many Magnus steps they took in all.
+    2-norm. lengths (p,): of their spans, s.
     """
 
     matrices: Array
     errors: Array
     lengths: Array
-    steps: int
 
 
 def propagator_factors(
@@ -63,16 +62,16 @@ def propagator_factors(
     if any(not t0 < b < t1 for b in inner):
         raise InputError(f"breaks: each must lie between {t0:.6g} and {t1:.6g}, got {inner}")
     ends = [t0, *inner, t1]
-    most = int(np.clip(WORK / len(A.root) ** 3, FEWEST, MOST_MATRICES))
+    n = A(np.array([t0])).shape[-1]
+    most = int(np.clip(WORK / n**3, FEWEST, MOST_MATRICES))
     spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
     matrices: list[Array] = []
-    errors, lengths, steps = [], [], 0
+    errors, lengths = [], []
     sharp = max(tolerance / len(spans), min(tolerance, ROUND_OFF))  # the errors of all add up
     spans.reverse()
     while spans:
         start, end = spans.pop()
-        matrix, error, count = _converged(A, start, end, sharp)
-        steps += count
+        matrix, error = _converged(A, n, start, end, sharp)
         if _spread(matrix) > 1.2 * SPREAD and len(matrices) + len(spans) + 2 <= most:
             middle = 0.5 * (start + end)
             spans += [(middle, end), (start, middle)]
@@ -80,15 +79,7 @@ def propagator_factors(
         matrices.append(matrix)
         errors.append(error)
         lengths.append(end - start)
-    return Factors(np.array(matrices), np.array(errors), np.array(lengths), steps)
-
-
-class Sampled(Protocol):
-    """A matrix function of time: at times (m,) as (m, n, n), n the size of `root`."""
-
-    @property
-    def root(self) -> Any: ...
-    def many(self, times: Array) -> Any: ...
+    return Factors(np.array(matrices), np.array(errors), np.array(lengths))
 
 
 def _spans(A: Sampled, t0: float, t1: float, most: int) -> list[tuple[float, float]]:
@@ -96,7 +87,7 @@ def _spans(A: Sampled, t0: float, t1: float, most: int) -> list[tuple[float, flo
     spans at most."""
     at = np.linspace(t0, t1, FEWEST + 1)
     middles = 0.5 * (at[1:] + at[:-1])
-    rates = np.abs(np.linalg.eigvals(A.many(middles)).real).max(axis=1)
+    rates = np.abs(np.linalg.eigvals(A(middles)).real).max(axis=1)
     total = np.concatenate([[0.0], np.cumsum(rates * np.diff(at))])
     count = int(np.clip(np.ceil(total[-1] / SPREAD), 1, most))
     if count == 1:
@@ -121,26 +112,26 @@ def step_factors(A: Sampled, starts: Array, h: float) -> Array:
 
 
 def _converged(
-    A: Sampled, t0: float, t1: float, tolerance: float, steps: int = 8
-) -> tuple[Array, float, int]:
-    """Φ(t1, t0), its estimated relative error, and the number of steps.
+    A: Sampled, n: int, t0: float, t1: float, tolerance: float, steps: int = 8
+) -> tuple[Array, float]:
+    """Φ(t1, t0) (n, n) and its estimated relative error.
 
     steps: their number at first; steps that are not needed add round-off.
     """
-    before, error = _product(A, t0, t1, steps), np.inf
+    before, error = _product(A, n, t0, t1, steps), np.inf
     gaps: list[float] = []
     while steps < MOST_STEPS:
         ratio = np.ceil(GROWTH * steps) / steps
         steps = round(ratio * steps)
-        now = _product(A, t0, t1, steps)
+        now = _product(A, n, t0, t1, steps)
         gaps.append(_gap(before, now))
         # Two estimates in a row must fit the order: one alone can agree by chance.
         coarser, error = error, gaps[-1] / (ratio**GAUSS.order - 1.0)
         if max(error, coarser / ratio**GAUSS.order) <= tolerance:
-            return now, max(error, EPS * steps), steps
+            return now, max(error, EPS * steps)
         recent = gaps[-REFINEMENTS:]
         if len(recent) == REFINEMENTS and recent[-1] >= GAIN * recent[0] and max(recent) < HALF:
-            return now, max(recent), steps  # more steps only add round-off
+            return now, max(recent)  # more steps only add round-off
         before = now
     raise ConvergenceError(
         f"Floquet: {steps} steps from t = {t0:.6g} to {t1:.6g} agree to {gaps[-1]:.1e}, not to "
@@ -149,9 +140,9 @@ def _converged(
     )
 
 
-def _product(A: Sampled, t0: float, t1: float, steps: int) -> Array:
-    """Φ(t1, t0)."""
-    h, n = (t1 - t0) / steps, len(A.root)
+def _product(A: Sampled, n: int, t0: float, t1: float, steps: int) -> Array:
+    """Φ(t1, t0) (n, n)."""
+    h = (t1 - t0) / steps
     batch = max(1, BATCH_NUMBERS // (n * n))
     total = np.eye(n)
     for first in range(0, steps, batch):
@@ -178,7 +169,7 @@ def exponents(A: Sampled, starts: Array, h: float) -> Array | None:
 
     None where the steps are so long that the commutators outgrow h A: the series does not converge.
     """
-    first, second, third = (A.many(starts + h * c) for c in GAUSS.c)
+    first, second, third = (A(starts + h * c) for c in GAUSS.c)
     a1 = h * second
     a2 = (np.sqrt(15.0) * h / 3.0) * (third - first)
     a3 = (10.0 * h / 3.0) * (third - 2.0 * second + first)

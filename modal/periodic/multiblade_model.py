@@ -70,7 +70,10 @@ class MultibladeModel:
         -------
         FrozenSystem
         """
-        return self.mean if self.average else self._at(float(t))
+        if self.average:
+            return self.mean
+        parts, parameters = self._parts(float(t)), self._freeze(float(t)).parameters
+        return self._system(parts, float(t), "multiblade coordinates", parameters)
 
     @property
     def mean(self) -> FrozenSystem:
@@ -204,10 +207,6 @@ class MultibladeModel:
         rigid = self.model.transformation(t)[0][coleman.rows] @ system.rigid
         parts = _transformed(system, *coleman.of_blades(self.model, t))
         return _frozen(parts, rigid=rigid, parameters=system.parameters)
-
-    def _at(self, t: float) -> FrozenSystem:
-        parts, parameters = self._parts(t), self._freeze(t).parameters
-        return self._system(parts, t, "multiblade coordinates", parameters)
 
     @cached_property
     def _means(self) -> tuple[FrozenSystem, Mapping[str, float]]:

@@ -246,13 +246,13 @@ def _hill_snapshot(
     independent: relative size of the directions that count in the span of the modes.
     """
     base = 2j * np.pi / found.period
-    lam, strongest = found.eigenvalues, found.shapes.strongest
+    lam, strongest = found.eigenvalues, found.strongest
     there = np.isfinite(found.error) & (lam.imag >= -1e-9 * np.abs(lam))
-    there &= np.isfinite(found.shapes.orbits[0]).all(axis=0)
+    there &= np.isfinite(found.orbits[0]).all(axis=0)
     lowest = np.flatnonzero(there)
     lowest = lowest[np.argsort(np.abs(lam[lowest]), kind="stable")][:k]
     numbers, columns, values = [], [], []
-    coefficients, order = harmonics(found.shapes.orbits[:, :, lowest])
+    coefficients, order = harmonics(found.orbits[:, :, lowest])
     scale = float(np.median(np.abs(lam[lowest]))) if lowest.size else 1.0
     for shift in sorted(range(-shifts, shifts + 1), key=abs):
         for column, mode in enumerate(lowest):

@@ -21,21 +21,28 @@ import scipy.linalg as la
 
 from assembly.errors import AccuracyError, ConvergenceError
 from modal.eigen.tolerances import EPS
-from modal.periodic.balanced import Balanced
 from modal.periodic.chart_motion import (
     SHARE,
     ChartMotion,
     Spectra,
     accelerations_of,
     slow_first,
+    states_of,
     stepping_work,
 )
 from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
-from modal.periodic.decoupling import DecoupledModes, decoupled_modes
+from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, orbit_error
 from modal.periodic.magnus import SPREAD
-from modal.periodic.periodic_modes import Orbits, propagated
+from modal.periodic.periodic_modes import (
+    Map,
+    Orbits,
+    PropagatedModes,
+    conditions_of,
+    distances,
+    propagated,
+)
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import (
     highest_waves,
@@ -79,104 +86,75 @@ class _Slow:
         """Where the period begins, s."""
         return self.motion.start
 
-    def modes(self, k: int, tolerance: float, fastest: float = 2e4) -> _Modes | None:
-        """The k slowest of its Floquet modes, to `tolerance`; None where MOST_STEPS are too few.
+    def modes(
+        self, k: int, tolerance: float, fastest: float = 2e4
+    ) -> tuple[PropagatedModes, Array] | None:
+        """The k slowest of its Floquet modes, to `tolerance`, and the conditions of their
+        eigenvalues; None where MOST_STEPS are too few.
 
         fastest: rad a period of the fastest of modes that may decouple.
         """
-        m, here = self.B.table.shape[1] // 2, self.B(self.start)
+        here, modes = self.B(self.start), None
+        largest = np.abs(np.linalg.eigvals(here)).max()
+        # All coordinates of a source are propagated in steps at less cost than they decouple.
+        if not self.motion.is_whole and largest * self.period <= fastest:
+            modes = decoupled_modes(self.B.many, self.start, self.period, allowed=tolerance)
+        if modes is not None:
+            chosen = _slowest(here, modes.vectors, k)
+        else:
+            modes = self._in_steps(here, k, tolerance)
+            if modes is None:
+                return None
+            chosen = np.flatnonzero(np.isfinite(modes.error))
+        chosen = chosen[np.argsort(-modes.logs.real[chosen], kind="stable")]
+        return modes.chosen(chosen), conditions_of(modes.vectors)[chosen]
+
+    def _in_steps(self, here: Array, k: int, tolerance: float) -> PropagatedModes | None:
+        """All modes of η̈ = H(t) (ω η, η̇), the k slowest of which are known, from Gauss steps. Their
+        number grows until log μ of these agrees to `tolerance`, relative where they decay fast.
+        here (N, N): x' = A x at the start."""
+        m, start, period = len(here) // 2, self.start, self.period
         frequencies = here[:m, m:].diagonal()
         H = replace(self.B, table=np.ascontiguousarray(self.B.table[:, m:]))
-        apart: DecoupledModes | None = None
-        speeds = np.sort(np.abs(np.linalg.eigvals(here)))
-        # All coordinates of a source are propagated in steps at less cost than they decouple.
-        if not self.motion.is_whole and speeds[-1] * self.period <= fastest:
-            same = np.eye(2 * m)  # the coordinates are those of the energy
-            balanced = Balanced(self.B, same, same)
-            apart = decoupled_modes(balanced, self.start, self.period, allowed=tolerance)
-        if apart is not None:
-            logs, error, rates, vectors = apart.logs, apart.error, apart.rates, apart.vectors
-            chosen = _slowest(here, vectors, k)
+        values = np.linalg.eigvals(here)
+        slow = values[np.argsort(np.abs(values), kind="stable")[: 2 * k]]
+        count = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
+        starts = start + period * np.arange(count) / count
+        parts = [partial(_phased, H, t, period / count) for t in starts]
+        steps = max(FEWEST, 2 * count, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
+        before: Complex | None = None
+        last = steps
+        while steps <= MOST_STEPS:
+            each = int(np.ceil(steps / count))
+            factors = np.stack(
+                [second_order_monodromy(H, frequencies, period / count, each) for H in parts]
+            )
+            modes = product_modes(factors, np.full(count, each * EPS))
+            chosen = _slowest(here, modes.vectors, k)
+            found = modes.logs[chosen]
+            if before is not None:
+                # Half the order where two multipliers meet: errors are roots there.
+                gap = distances(before, found).min(axis=1)
+                gap /= (each * count / last) ** (0.5 * GAUSS.order) - 1.0
+                if (gap / np.maximum(1.0, np.abs(found.real))).max() <= tolerance:
+                    break
+            before, last = found, each * count
+            steps = int(np.ceil(GROWTH * steps))
         else:
-            span = (self.start, self.period)
-            stepped = _in_steps(H, frequencies, here, span, k, tolerance)
-            if stepped is None:
-                return None
-            logs, error, vectors = stepped
-            chosen, rates = np.flatnonzero(np.isfinite(error)), logs / self.period
-        chosen = chosen[np.argsort(-logs.real[chosen], kind="stable")]
-        condition = np.linalg.norm(la.inv(vectors), axis=1) * np.linalg.norm(vectors, axis=0)
-        if apart is not None:
-            part = apart.states[:, :, chosen]
-        else:
-            half = partial(_phased, H, self.start, self.period)
-            part = propagated(
-                lambda count: (
-                    step.__matmul__
-                    for step in second_order_maps(half, frequencies, self.period, count)
-                ),
-                vectors[:, chosen], rates[chosen], np.ones(len(chosen), bool), self.period,
-                float(speeds[min(2 * k, 2 * m) - 1]),
-            )  # fmt: skip
-        times = self.start + self.period * np.arange(len(part)) / len(part)
-        first = self.X(self.start) @ vectors[:, chosen]
-        moved = self.X.many(times) @ part
-        return _Modes(logs[chosen], error[chosen], condition[chosen], rates[chosen], first, moved)
+            return None
+        error, rates = np.full(2 * m, np.inf), modes.logs / period
+        error[chosen] = gap + modes.error[chosen]
+        whole = partial(_phased, H, start, period)
 
+        def maps(count: int) -> Iterator[Map]:
+            several = second_order_maps(whole, frequencies, period, count)
+            return (step.__matmul__ for steps in several for step in steps)
 
-@dataclass(frozen=True)
-class _Modes:
-    """log μ (m,), their errors and eigenvalue conditions (m,), rates (m,), 1/s, that differ from
-    log μ / T by multiples of 2πi/T; x (2r, m) at the start of the period, and the periodic parts
-    (s, 2r, m) of x."""
-
-    logs: Complex
-    error: Array
-    condition: Array
-    rates: Complex
-    start: Complex
-    states: Complex
-
-
-def _in_steps(
-    H: Interpolant,
-    frequencies: Array,
-    here: Array,
-    span: tuple[float, float],
-    k: int,
-    tolerance: float,
-) -> tuple[Complex, Array, Complex] | None:
-    """Log μ (N,), their errors (N,), infinite for all but the k slowest, and vectors (N, N)
-    of η̈ = H(t) (ω η, η̇), from Gauss steps. Their number grows until log μ of the k slowest agrees
-    to `tolerance`, relative where they decay fast. here (N, N): x' = A x at the start."""
-    start, period = span
-    values = np.linalg.eigvals(here)
-    slow = values[np.argsort(np.abs(values), kind="stable")[: 2 * k]]
-    count = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
-    parts = [partial(_phased, H, start + i * period / count, period / count) for i in range(count)]
-    steps = max(FEWEST, 2 * count, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
-    before: Complex | None = None
-    last = steps
-    while steps <= MOST_STEPS:
-        each = int(np.ceil(steps / count))
-        factors = np.stack(
-            [second_order_monodromy(H, frequencies, period / count, each) for H in parts]
+        fastest = float(np.abs(slow).max())
+        states = partial(
+            propagated, maps, modes.vectors, rates, np.isfinite(error), period, fastest
         )
-        modes = product_modes(factors, np.full(count, each * EPS))
-        chosen = _slowest(here, modes.vectors, k)
-        found = modes.logs[chosen]
-        if before is not None:
-            apart = found[:, None] - before
-            apart = np.hypot(apart.real, np.abs(np.exp(1j * apart.imag) - 1.0))
-            # Half the order where two multipliers meet: errors are roots there.
-            gap = apart.min(axis=1) / ((each * count / last) ** (0.5 * GAUSS.order) - 1.0)
-            if (gap / np.maximum(1.0, np.abs(found.real))).max() <= tolerance:
-                error = np.full(len(values), np.inf)
-                error[chosen] = gap + modes.error[chosen]
-                return modes.logs, error, modes.vectors
-        before, last = found, each * count
-        steps = int(np.ceil(GROWTH * steps))
-    return None
+        return PropagatedModes(modes.logs, modes.vectors, error, rates, states)
 
 
 def _phased(H: Interpolant, start: float, period: float, phases: Array) -> Array:
@@ -250,23 +228,25 @@ def _modes_of(
 ) -> FloquetModes | None:
     """The k slowest modes and their errors; None where MOST_STEPS are too few."""
     motion, period, t0 = slow.motion, slow.period, slow.start
-    found = slow.modes(k, tolerance)
-    if found is None:
+    solved = slow.modes(k, tolerance)
+    if solved is None:
         return None
+    (found, conditions), part = solved, solved[0].states()
+    states = slow.X.many(t0 + period * np.arange(len(part)) / len(part)) @ part
     V, r = motion.shapes, len(motion.frequencies)
-    eta = found.states[:, :r] / motion.frequencies[:, None]
+    eta = states[:, :r] / motion.frequencies[:, None]
     known = np.isfinite(eta).all(axis=(0, 1))
-    rates, condition, exponents = found.rates[known], found.condition[known], found.logs / period
+    rates, condition, exponents = found.rates[known], conditions[known], found.logs / period
     missed = orbit_error(source, V, eta[:, :, known], rates, (t0, period), slow.whole)
     missed = coupled((missed * condition)[None], exponents[known][None], condition[None])[0]
     error = np.full(len(known), np.inf)
     error[known] = np.where(np.isfinite(missed), found.error[known] + missed * period, np.inf)
-    vectors = motion.lifted(found.start)
+    vectors = motion.lifted(slow.X(t0) @ found.vectors)
     size = np.linalg.norm(vectors, axis=0)
     modes = of_logs(found.logs, vectors, error, period, t0, "reduced")
     lift = V / motion.frequencies
     inertia = np.sqrt(np.maximum(source.freeze(t0).M.diagonal(), 0.0))
-    states = found.states / size
+    states = states / size
     moves = Orbits(lambda: states, found.rates, lambda x: np.asarray(lift @ x[:r]), inertia)
     return replace(modes, propagation=moves)
 
@@ -328,14 +308,14 @@ class _Samples:
     def of(
         cls, motion: ChartMotion, source: ReducedMotion | GalerkinModel, period: float
     ) -> _Samples:
-        times = motion.start + period * np.arange(motion.parts) / motion.parts
-        M, C, K = motion.at(source, times)
-        H = accelerations_of(np.concatenate([M, K / motion.frequencies, C], axis=2))
-        return cls(motion, period, M, 0.5 * (K + K.swapaxes(1, 2)), H)
+        matrices = motion.matrices((source, period))
+        M, K, _ = np.split(matrices, 3, axis=2)
+        K = K * motion.frequencies
+        return cls(motion, period, M, 0.5 * (K + K.swapaxes(1, 2)), accelerations_of(matrices))
 
     @cached_property
     def A(self) -> Array:
-        return self.motion.states(self.H)
+        return states_of(self.motion.frequencies, self.H)
 
     def elimination(self, m: int) -> float:
         """The multiplications of a round of the elimination of all but m coordinates."""

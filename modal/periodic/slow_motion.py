@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -60,6 +61,14 @@ def highest_waves(values: Inexact) -> float:
     return float(size[middle - part : middle + part + 1].max() / size.max())
 
 
+def derivative(values: Inexact, period: float) -> Any:
+    """Of the trigonometric polynomial through values (J, n, m) at equal parts of a period."""
+    waves = 2j * np.pi / period * np.fft.fftfreq(len(values), 1.0 / len(values))
+    waves[len(values) // 2] = 0.0
+    found = np.fft.ifft(waves[:, None, None] * np.fft.fft(values, axis=0), axis=0)
+    return found if np.iscomplexobj(values) else found.real
+
+
 def moving_frame(M: Array, K: Array, slow: int) -> Array | None:
     """Φ (J, r, r) at equal parts of a period, its first `slow` columns the slow shapes.
 
@@ -82,21 +91,12 @@ def moving_states(A: Array, frame: Array, frequencies: Array, period: float) -> 
     x = (ω η, η̇) and z = (υ y, ẏ) with η = Φ y; frequencies: ω and υ (2, r), rad/s.
     """
     count, r = frame.shape[:2]
-    rate = _derivative(frame, period)
+    rate = derivative(frame, period)
     T = np.zeros((count, 2 * r, 2 * r))
     first, second = frequencies
     T[:, :r, :r] = first[:, None] * frame / second
     T[:, r:, :r], T[:, r:, r:] = rate / second, frame
-    return T, np.linalg.solve(T, A @ T - _derivative(T, period))
-
-
-def _derivative(values: Array, period: float) -> Array:
-    """Of the trigonometric polynomial through values at equal parts of a period."""
-    count = len(values)
-    waves = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)
-    waves[count // 2] = 0.0
-    shape = (-1,) + (1,) * (values.ndim - 1)
-    return np.asarray(np.fft.ifft(waves.reshape(shape) * np.fft.fft(values, axis=0), axis=0).real)
+    return T, np.linalg.solve(T, A @ T - derivative(T, period))
 
 
 @dataclass(frozen=True)
@@ -135,18 +135,16 @@ def _frozen(A: Array, s: int) -> Array | None:
 def _moving(A: Array, L: Array, period: float, harmonics: int) -> SlowMotion | None:
     s = L.shape[2]
     ss, sf, fs, ff = _parts(A, s)
-    J, rate = len(A), 2.0 * np.pi / period
-    number = np.fft.fftfreq(J, 1.0 / J)
+    J = len(A)
     sylvester = _Sylvester(ff - L @ sf, ss + sf @ L)
     if sylvester.apart() <= 0.0:
         return None
-    retained = np.abs(number) <= min(harmonics, J // 2 - 1)
-    waves = np.where(retained, 1j * rate * number, 0.0)[:, None, None]
+    retained = np.abs(np.fft.fftfreq(J, 1.0 / J)) <= min(harmonics, J // 2 - 1)
     size, first = float(np.abs(ss).max()), None
     L = _filtered(L, retained)
     for _ in range(ROUNDS):
         B = ss + sf @ L
-        residual = fs + ff @ L - L @ B - np.fft.ifft(waves * np.fft.fft(L, axis=0), axis=0).real
+        residual = fs + ff @ L - L @ B - derivative(L, period)
         Z = _filtered(sylvester.solve(-residual), retained)
         L = L + Z
         change = float(np.abs((sf @ Z).mean(axis=0)).max())

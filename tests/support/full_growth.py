@@ -16,5 +16,5 @@ def full_growth(mechanism: Mechanism, period: float, steps: int) -> float:
     equations = SecondOrderModel(mechanism)
     smooth = periodic_interpolant(equations.first_orders, 0.0, period)
     assert smooth is not None
-    P = monodromy(Balanced.energy(smooth, equations.at(0.0)), 0.0, period, steps)
+    P = monodromy(Balanced.energy(smooth, equations.at(0.0)).many, 0.0, period, steps)
     return float(np.log(np.abs(np.linalg.eigvals(P)).max()) / period)

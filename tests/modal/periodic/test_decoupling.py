@@ -55,7 +55,7 @@ class Overdamped(Oscillators):
 def test_decoupled_modes_are_those_of_the_whole_monodromy(model: Oscillators) -> None:
     smooth = periodic_interpolant(one_by_one(model.first_order), 0.3, T)
     assert smooth is not None
-    A = Balanced.diagonal(smooth, 0.3)
+    A = Balanced.diagonal(smooth, 0.3).many
     found = decoupled_modes(A, 0.3, T)
     assert found is not None
     made = propagator_factors(A, 0.3, 0.3 + T)
@@ -90,7 +90,7 @@ def test_shapes_that_turn_away_from_where_they_began() -> None:
     exact = -np.exp(np.linalg.eigvals(turning) * np.pi)  # the axes are turned by π
     smooth = periodic_interpolant(one_by_one(first_order), 0.0, np.pi)
     assert smooth is not None
-    found = decoupled_modes(Balanced.diagonal(smooth, 0.0), 0.0, np.pi)
+    found = decoupled_modes(Balanced.diagonal(smooth, 0.0).many, 0.0, np.pi)
     assert found is not None and found.error.max() <= 1e-10
     gap = np.abs(np.exp(found.logs)[:, None] / exact - 1.0)
     assert sorted(gap.argmin(axis=1)) == [0, 1, 2, 3]
@@ -103,7 +103,7 @@ def test_what_the_last_instants_leave_is_accepted_up_to_what_is_allowed(
     model = Oscillators(1.5, 0.05)
     smooth = periodic_interpolant(one_by_one(model.first_order), 0.3, T)
     assert smooth is not None
-    A = Balanced.diagonal(smooth, 0.3)
+    A = Balanced.diagonal(smooth, 0.3).many
     exact = decoupled_modes(A, 0.3, T)
     assert exact is not None
 
@@ -125,7 +125,7 @@ def test_modes_that_never_stay_apart_are_left_to_the_whole_monodromy() -> None:
 
     smooth = periodic_interpolant(one_by_one(mathieu), 0.0, T)
     assert smooth is not None
-    assert decoupled_modes(Balanced.diagonal(smooth, 0.0), 0.0, T) is None
+    assert decoupled_modes(Balanced.diagonal(smooth, 0.0).many, 0.0, T) is None
 
 
 def test_all_multipliers_of_a_stiff_mechanism_by_default() -> None:

@@ -11,9 +11,9 @@ from scipy.integrate import solve_ivp
 
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-from modal.periodic.balanced import Balanced
 from modal.periodic.floquet import floquet
 from modal.periodic.magnus import propagator_factors
+from modal.reduction.interpolation import one_by_one
 from tests.support.floquet_cases import (
     Matrix,
     TurningSprings,
@@ -129,8 +129,7 @@ def test_propagator_factors_multiply_to_the_propagator() -> None:
         lambda t, x: (A(t) @ x.reshape(2, 2)).ravel(), (0, np.pi), np.eye(2).ravel(),
         method="DOP853", rtol=1e-13, atol=1e-14,
     ).y[:, -1].reshape(2, 2)  # fmt: skip
-    plain = Balanced(A, np.eye(2), np.eye(2))
-    made = propagator_factors(plain, 0.0, np.pi)
+    made = propagator_factors(one_by_one(A), 0.0, np.pi)
     whole = np.linalg.multi_dot([np.eye(2), *made.matrices[::-1], np.eye(2)])
     np.testing.assert_allclose(whole, exact, atol=1e-12)
 

@@ -58,7 +58,7 @@ def test_participations_of_groups() -> None:
     model = HingedRotor(26.0, (900.0,) * 3)
     found = modal.floquet(model, model.period)
     groups = found.participation_of({"hub": [0, 1], "blades": [2, 3, 4]})
-    coupled = np.abs(found.shapes.orbits[0, :2]).max(axis=0) > 1e-6
+    coupled = np.abs(found.orbits[0, :2]).max(axis=0) > 1e-6
     np.testing.assert_allclose(groups.sum("harmonic")[:, coupled], 1.0)
     strongest = groups["harmonic"].values[groups.values.argmax(axis=-1)]
     assert np.any(coupled & (strongest[0] != strongest[1]))

@@ -68,13 +68,13 @@ def test_shapes_of_decoupled_floquet_modes_are_those_of_propagated_ones() -> Non
     known = np.abs(found.eigenvalues.imag) < 2.0 * np.pi * 9000.0
 
     def maps(count: int) -> Iterator[Any]:
-        return (step.__matmul__ for step in step_maps(A, 0.0, period, count))
+        return (step.__matmul__ for step in step_maps(A.many, 0.0, period, count))
 
     start, n = A.root @ found.vectors, len(found.vectors) // 2
     fastest = float(np.abs(np.linalg.eigvals(A.many(np.zeros(1))[0])).max())
     states = propagated(maps, start, found.exponents, known, period, fastest)[:, :, known]
     exact = A.inverse[:n] @ states
-    orbits = found.shapes.orbits[:, :, known]
+    orbits = found.orbits[:, :, known]
     (fewer, number), (more, numbers) = harmonics(orbits), harmonics(exact)
     same, i, j = np.intersect1d(number, numbers, return_indices=True)
     assert len(same) >= 256
