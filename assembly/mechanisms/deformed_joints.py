@@ -147,20 +147,6 @@ class DeformedJoints:
             np.add.at(out, self._dofs[number][0], carrier.W.value.T @ wrench)
         return out
 
-    def load_power(self, state: RigidState, carried: list[Carried], forces: Array) -> float:
-        """The power of forces (loads, 3) at their moving points."""
-        total, applied, frames = 0.0, self.topology.applied, state.frames
-        first = len(self.topology.points)
-        for k, (load, point) in enumerate(zip(applied.loads, applied.points, strict=True)):
-            carrier, s = carried[first + k], point.lever
-            arm = carrier.offset.data + carrier.rotation.data @ s
-            arm[0] += point.point - s
-            R = frames.rotation.data[:, point.body]
-            velocity = frames.origin.data[1, point.body] + R[1] @ arm[0] + R[0] @ arm[1]
-            f = carrier.rotation.value @ forces[k] if load.follower else forces[k]
-            total += float((R[0] @ f) @ velocity)
-        return total
-
     def load_stiffness(self, carried: list[Carried], forces: Array) -> list[tuple[Index, Array]]:
         """Numbers of DOFs among all, and the stiffness of each load over them."""
         out = []

@@ -156,12 +156,15 @@ class DeformedState:
         live[m.held] = 0.0
         return np.asarray(live - m._resting + m._motors)
 
+    @property
+    def load(self) -> Array:
+        """Nodal forces (all,) of the applied loads."""
+        return self.motion.joints.load(self.rows.carried, self.motion._forces)
+
     @cached_property
     def force(self) -> Array:
         """F (all,): zero at the independent DOFs in equilibrium, Gᵀλ at the others."""
-        m = self.motion
-        total = self.bodies.force.copy()
-        total -= m.joints.load(self.rows.carried, m._forces)
+        m, total = self.motion, self.bodies.force - self.load
         total[m.topology.touched] += self.row_forces @ self.rows.G[0]
         return total
 
@@ -214,7 +217,7 @@ class DeformedState:
         driven = forces[:count] @ moved[:count] + m._motors @ (moved - rate)
         driven += compliance.parametric_power(t, x)
         dampers = self.bodies.damping_power - compliance.dissipation(t, rate)
-        loads = m.joints.load_power(m.state, self.rows.carried, m._forces)
+        loads = self.bodies.power(self.load)
         return Powers(loads, float(driven), float(dampers))
 
     @property
