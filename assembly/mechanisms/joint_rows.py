@@ -87,18 +87,19 @@ class Condition:
 
     direction: g (3,) of the second body when the condition is f·g = 0, None when it is a distance.
     carried: whether f follows the rotation of the first body's node, or only its frame.
-    turning: the driver law that turns f about the axis: f(t) = −sin q e₁ + cos q e₂, g = e₁ of the
-    second body; shifting: the driver law c(t). sense: vectors of the two bodies whose product is
-    positive where a direction is as meant, not reversed. held: whether it ties elastic DOFs. gives:
-    whether a spring or damper acts in its place, so that it keeps the mean motion only.
+    law: q(t) of a driver, which is c(t) of a distance and turns the f of a direction, with turning
+    (e₁, e₂): f(t) = −sin q e₁ + cos q e₂, g = e₁ of the second body. sense: vectors of the two
+    bodies whose product is positive where a direction is as meant, not reversed. held: whether it
+    ties elastic DOFs. gives: whether a spring or damper acts in its place, so that it keeps the
+    mean motion only.
     """
 
     joint: str
     f: Array
     direction: Array | None = None
     carried: bool = True
-    turning: tuple[Array, Array, Law] | None = None
-    shifting: Law | None = None
+    turning: tuple[Array, Array] | None = None
+    law: Law | None = None
     held: bool = True
     gives: bool = False
     sense: tuple[Array, Array] | None = None
@@ -150,10 +151,9 @@ def driving_condition(motor: Driver, joint: Joint, planar: bool) -> Condition:
     A, B = triads(joint)
     e1, e2, e3 = A.T
     held = motor.held and not motor.gives
-    condition = Condition(joint.name, e3, shifting=motor.law, held=held, gives=motor.gives)
+    condition = Condition(joint.name, e3, law=motor.law, held=held, gives=motor.gives)
     if of == "angle":
-        turning = (e1, e2, motor.law)
-        return replace(condition, f=e2, direction=B.T[0], turning=turning, shifting=None)
+        return replace(condition, f=e2, direction=B.T[0], turning=(e1, e2))
     return condition
 
 
@@ -214,9 +214,9 @@ class JointRows:
         self.held = np.array([c.held for c in conditions], dtype=bool)
         self.gives = np.array([c.gives for c in conditions], dtype=bool)
         turning = np.array([c.turning is not None for c in conditions], dtype=bool)
-        self.driven = turning | np.array([c.shifting is not None for c in conditions], dtype=bool)
+        self.driven = np.array([c.law is not None for c in conditions], dtype=bool)
         self.angles = np.flatnonzero(turning & self.gives)
-        self._axes = np.array([np.cross(*conditions[k].turning[:2]) for k in self.angles])
+        self._axes = np.array([np.cross(*conditions[k].turning) for k in self.angles])
         self.directions = np.array(
             [np.zeros(3) if c.direction is None else c.direction for c in conditions]
         )
@@ -249,9 +249,8 @@ class JointRows:
         f, c = both[..., :3], both[..., 3]
         for row in self._driven_rows:
             condition = self.conditions[row]
-            law = condition.turning[2] if condition.turning is not None else condition.shifting
-            assert law is not None
-            values = np.array([law.at(float(s)) for s in times.ravel()]).T
+            assert condition.law is not None
+            values = np.array([condition.law.at(float(s)) for s in times.ravel()]).T
             values *= np.array([[1.0], [pace], [pace**2]])
             q, rate, second = values.reshape(3, *times.shape)
             if lag is not None:
@@ -259,7 +258,7 @@ class JointRows:
             if condition.turning is None:
                 c[..., row] = q, rate, second
                 continue
-            e1, e2, _ = condition.turning
+            e1, e2 = condition.turning
             q, rate, second = q[..., None], rate[..., None], second[..., None]
             along, inward = np.cos(q) * e1 + np.sin(q) * e2, np.cos(q) * e2 - np.sin(q) * e1
             f[..., row, :] = inward, -rate * along, -second * along - rate**2 * inward
@@ -309,7 +308,7 @@ class JointRows:
         out = np.where(self.driven, e.value.value, 0.0)
         for row, condition in enumerate(self.conditions):
             if condition.turning is not None:
-                e1, e2, _ = condition.turning
+                e1, e2 = condition.turning
                 f, g = e.f.value[row], e.d.value[row]
                 along = np.cross(f, np.cross(e1, e2))
                 out[row] = np.arctan2(f @ g, along @ g)

@@ -332,7 +332,7 @@ class Topology:
             return None
         periods = set()
         for condition in self.rows.conditions:
-            law = condition.shifting if condition.turning is None else condition.turning[2]
+            law = condition.law
             if law is None or (isinstance(law, Uniform) and law.rate == law.acceleration == 0.0):
                 continue
             if condition.turning is not None:
