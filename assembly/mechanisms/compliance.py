@@ -180,16 +180,16 @@ class Compliance:
         parts += self.bushings
         return any(callable(part.stiffness) or callable(part.damping) for part in parts)
 
-    def read(self, translation: Mask) -> Mask:
+    def read(self) -> Mask:
         """Which of the 12 entries of the gradient of each deflection count, (rows, 12).
 
-        translation: of the displacements, as for distances. Deflections that nothing resists are
-        left out, unless they keep bodies in place.
+        Deflections that nothing resists are left out, unless they keep bodies in place.
         """
-        assert self.deflections is not None
+        if self.deflections is None:
+            return np.zeros((0, 12), dtype=bool)
         moves, size = self.deflections.moves, self.deflections.size
         read = np.zeros((len(self.bushings), size, 12), dtype=bool)
-        read[:, :moves] = translation.reshape(-1, moves, 12)
+        read[:, :moves] = self.deflections.translation.read.reshape(-1, moves, 12)
         read[:, moves:, [3, 4, 5, 9, 10, 11]] = True
         for number, bushing in enumerate(self.bushings):
             if not len(self._mean_rows[number]):

@@ -25,7 +25,7 @@ from assembly.kinematics import skew, unit_axis
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joints import Bushing, Joint
 from assembly.motion.laws import Law
-from assembly.types import Array, Index
+from assembly.types import Array, Index, Mask
 
 SMALLEST_COSINE = 0.05  # of the deflection of an elastic drive: up to 87 degrees
 
@@ -208,9 +208,7 @@ class JointRows:
         self.joints = [c.joint for c in conditions]
         distance = np.array([c.direction is None for c in conditions], dtype=bool)
         self.distance = distance.astype(float)[:, None]
-        self.carried = np.array(
-            [c.carried or not d for c, d in zip(conditions, distance, strict=True)]
-        )
+        self.carried = np.array([c.carried for c in conditions], dtype=bool)
         self.held = np.array([c.held for c in conditions], dtype=bool)
         self.gives = np.array([c.gives for c in conditions], dtype=bool)
         turning = np.array([c.turning is not None for c in conditions], dtype=bool)
@@ -234,6 +232,15 @@ class JointRows:
 
     def __len__(self) -> int:
         return len(self.conditions)
+
+    @property
+    def read(self) -> Mask:
+        """Which of the 12 entries of each gradient may differ from zero between two bodies in
+        space, (m, 12)."""
+        distance = self.distance[:, 0] > 0.0
+        first, second = (~distance | np.any(lever, axis=1) for lever in self.levers)
+        blocks = np.stack([distance, first | self.carried, distance, second], axis=1)
+        return np.repeat(blocks, 3, axis=1)
 
     def laws(
         self, t: ArrayLike, lag: Array | None = None, pace: float = 1.0

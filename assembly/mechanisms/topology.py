@@ -155,27 +155,11 @@ class Topology:
 
     def _find_read(self) -> Mask:
         """Which of the 12 entries of each row's gradient may differ from zero, (rows, 12)."""
-        parts = [self._read_by(self.rows)]
-        if self.compliance.deflections is not None:
-            parts.append(
-                self.compliance.read(self._read_by(self.compliance.deflections.translation))
-            )
-        read = np.concatenate(parts)
+        read = np.concatenate([self.rows.read, self.compliance.read()])
         if self.planar:
             read[:, [2, 3, 4, 8, 9, 10]] = False
         ground = self.body_of == len(self.bodies)
         return np.asarray(read & ~np.repeat(ground[self.row_points], 6, axis=1))
-
-    def _read_by(self, rows: JointRows) -> Mask:
-        """The same of distances and directions between two bodies in space."""
-        read = np.ones((len(rows), 12), dtype=bool)
-        direction = rows.distance[:, 0] == 0.0
-        read[np.ix_(direction, [0, 1, 2, 6, 7, 8])] = False
-        still = ~direction & ~rows.carried & ~np.any(rows.levers[0], axis=1)
-        read[np.ix_(still, [3, 4, 5])] = False
-        still = ~direction & ~np.any(rows.levers[1], axis=1)
-        read[np.ix_(still, [9, 10, 11])] = False
-        return read
 
     def _find_motions(self) -> sp.csr_matrix:
         """Displacements and rotations of all units from all DOFs, (units, DOFs)."""
