@@ -56,6 +56,7 @@ class Closure:
         self.rows, self.count, self.period = topology.rows, len(topology.bodies), period
         self.length, self.equations = topology.length, ClosureEquations(topology)
         self.active = self.equations.active
+        self.bodies = topology.body_of[topology.row_points[: len(self.rows)]]  # of each condition
         start = assembled(self.equations, initial)
         check_rank(self.equations, start)
         # To round-off, as at all other times: an error of the position is one of accelerations.
@@ -289,17 +290,17 @@ class Closure:
 
     def _rates(self, t: Any, pose: Pose) -> RigidState:
         """Velocities and accelerations of a pose at t, or of poses at times (P,)."""
-        e = self.rows.evaluate(resting_frames(pose), t)
+        e = self.equations.evaluate(resting_frames(pose), t)
         J = self._regular(e, t)
         twist = -self.equations.expand(J.solve(self.rows.drift(e, t)))
-        e = self.rows.evaluate(moving_frames(pose, twist, np.zeros_like(twist)), t)
+        e = self.equations.evaluate(moving_frames(pose, twist, np.zeros_like(twist)), t)
         rate = -self.equations.expand(J.solve(e.value.second))
         # Uniform rotation has no angular acceleration: what is left of its terms is round-off, and
         # would be a circulatory force.
         speeds = np.abs(twist).reshape(*twist.shape[:-2], -1)[..., self.active]
         rotation = np.zeros((*twist.shape[:-2], self.count + 1))
         rotation[..., :-1] = np.linalg.norm(twist[..., 3:], axis=-1)
-        terms = J.largest(speeds, rotation[..., self.rows.bodies].sum(axis=-1))
+        terms = J.largest(speeds, rotation[..., self.bodies].sum(axis=-1))
         clear = np.abs(rate) > ROUND_OFF * self.equations.expand(terms)
         return RigidState(t, pose, twist, np.where(clear, rate, 0.0), J)
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from assembly.dofs import PLANAR, SPATIAL
 from assembly.errors import MechanismError, RedundantConstraintError, SingularPositionError
 from assembly.magnitudes import EQUAL, MOST_STEPS
-from assembly.mechanisms.joint_rows import Evaluated
+from assembly.mechanisms.joint_rows import Evaluated, Frames
 from assembly.mechanisms.rigid_state import SINGULAR, Jacobian, Pose, resting_frames
 from assembly.mechanisms.topology import Topology
 from assembly.types import Array
@@ -24,28 +24,29 @@ class ClosureEquations:
     """
 
     def __init__(self, topology: Topology) -> None:
-        rows, count, length = topology.rows, len(topology.bodies), topology.length
+        self.topology, rows = topology, topology.rows
+        count, length = len(topology.bodies), topology.length
         components = np.array(PLANAR if topology.planar else SPATIAL)
         self.rows, self.count = rows, count
         self.active = (np.arange(count)[:, None] * 6 + components).ravel()
         self.column_scale = np.tile(np.where(components < 3, length, 1.0), count)
         self.row_scale = np.where(rows.distance[:, 0] > 0.0, 1.0 / length, 1.0)
 
+    def evaluate(self, frames: Frames, t: ArrayLike, lag: Array | None = None) -> Evaluated:
+        """Φ and its ingredients for frames of the bodies, each with the rates that these have."""
+        return self.rows.evaluate(self.topology.frames(frames), t, lag)
+
     def jacobian(self, e: Evaluated) -> Jacobian:
         """∂Φ/∂(active rigid DOFs)."""
-        gradient = self.rows.rigid_gradient(e).value
-        wide = np.zeros((*gradient.shape[:-1], self.count + 1, 6))
-        numbers = np.arange(len(self.rows))
-        wide[..., numbers, self.rows.bodies[:, 0], :] = gradient[..., :6]
-        wide[..., numbers, self.rows.bodies[:, 1], :] += gradient[..., 6:]
-        J = wide.reshape(*gradient.shape[:-1], -1)[..., self.active]
+        wide = self.topology.on_bodies(self.rows.gradient(e).value)
+        J = wide.reshape(*wide.shape[:-2], -1)[..., self.active]
         return Jacobian(J, self.row_scale, self.column_scale)
 
     def linearised(
         self, t: ArrayLike, pose: Pose, lag: Array | None = None
     ) -> tuple[Array, Jacobian]:
         """Φ and its Jacobian."""
-        e = self.rows.evaluate(resting_frames(pose), t, lag)
+        e = self.evaluate(resting_frames(pose), t, lag)
         return e.value.value, self.jacobian(e)
 
     def expand(self, values: Array) -> Array:
@@ -57,7 +58,7 @@ class ClosureEquations:
 def assembled(equations: ClosureEquations, pose: Pose) -> Pose:
     """The first position: closed where the drivers are by the guess, then driven to the
     start."""
-    guess = equations.rows.evaluate(resting_frames(pose), 0.0)
+    guess = equations.evaluate(resting_frames(pose), 0.0)
     lag = -equations.rows.driver_errors(guess)
     scaled = np.abs(lag * equations.row_scale)
     for part in np.linspace(1.0, 0.0, 2 + int(scaled.max(initial=0.0) / STRIDE)):
@@ -70,7 +71,7 @@ def assembled(equations: ClosureEquations, pose: Pose) -> Pose:
             f"({'m' if equations.rows.distance[worst, 0] else 'rad'}); check the lengths, or give "
             f"initial positions nearer to the assembled ones"
         )
-    found = equations.rows.evaluate(resting_frames(pose), 0.0)
+    found = equations.evaluate(resting_frames(pose), 0.0)
     wrong = equations.rows.reversed_joints(found)
     if wrong:
         raise SingularPositionError(

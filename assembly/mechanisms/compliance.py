@@ -22,7 +22,6 @@ the rotation vector, c = (1 − ½θ cot ½θ)/θ², and A′[η] its derivative
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -44,37 +43,14 @@ from assembly.mechanisms.joints import Bushing
 from assembly.types import Array, Index, Mask
 
 
-@dataclass(frozen=True)
-class Deflected:
-    """All bushings at one instant or at several (...), `size` rows each.
-
-    x, rate (..., rows): deflection and its rate. gradient (2, ..., rows, 12): by the motions of the
-    two points in body axes, and its rate; rigid (..., rows, 12): by those of the two frames.
-    translation: the displacements; phi (..., b, 3), R (..., b, 3, 3): rotation vector, R_ab.
-    """
-
-    x: Array
-    rate: Array
-    gradient: Array
-    rigid: Array
-    translation: Evaluated
-    phi: Array
-    R: Array
-
-
 class Deflections:
     """The deflections of bushings as rows that follow those of the joints.
 
-    bodies (b, 2), points and levers (b, 2, 3): as for `JointRows`, one for every bushing.
+    pairs (b, 2), levers (b, 2, 3): as for `JointRows`, one for every bushing.
     """
 
     def __init__(
-        self,
-        bushings: tuple[Bushing, ...],
-        bodies: Index,
-        points: Array,
-        levers: Array,
-        planar: bool,
+        self, bushings: tuple[Bushing, ...], pairs: Index, levers: Array, planar: bool
     ) -> None:
         self.bushings, self.planar = bushings, planar
         self.size = 3 if planar else 6
@@ -84,12 +60,11 @@ class Deflections:
         each = np.repeat(np.arange(len(bushings)), self.moves)
         self.translation = JointRows(
             [Condition(b.name, e, carried=True) for b in bushings for e in axes],
-            bodies[each],
-            points[each],
+            pairs[each],
             levers[each],
         )
-        pairs = (triads(bushing.joint()) for bushing in bushings)
-        self._N = np.array([A @ B.T for A, B in pairs]).reshape(-1, 3, 3)
+        triples = (triads(bushing.joint()) for bushing in bushings)
+        self._N = np.array([A @ B.T for A, B in triples]).reshape(-1, 3, 3)
         # Rows of x in the order of bushings: displacements, then rotations, of each.
         count = len(bushings) * self.size
         place = np.arange(count).reshape(len(bushings), self.size)
@@ -98,45 +73,52 @@ class Deflections:
     def __len__(self) -> int:
         return len(self.bushings) * self.size
 
-    def evaluate(self, frames: Frames, t: ArrayLike) -> Deflected:
-        """All deflections of moving frames at times t (...); MechanismError beyond half a turn."""
+    def evaluate(self, frames: Frames, t: ArrayLike) -> tuple[Array, Array]:
+        """All deflections of moving frames at times t (...), (3, ..., rows), and their gradients by
+        the motions of the two frames in their axes, (3, ..., rows, 12); without second rates.
+
+        MechanismError beyond half a turn.
+        """
         e = self.translation.evaluate(frames, t)
-        R = Taylor(e.relative.data[:, ..., :: self.moves, :, :])
-        turned = (R.value @ self._N.swapaxes(-1, -2)).reshape(-1, 3, 3)
-        phi = Rotation.from_matrix(turned).as_rotvec().reshape(R.value.shape[:-1])
+        R, phi = self._turned(e)
         self._check(phi, t)
         spin = R.rate @ R.value.swapaxes(-1, -2)
         omega = np.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], axis=-1)
         dphi = spin_inverse_transposed(phi, omega)
         A = spin_inverse_matrix(Taylor.of(phi, dphi, 0.0 * phi)).transposed
-        moving, leading = self._moving.ravel(), phi.shape[:-2]
-        x = np.zeros((2, *leading, len(self)))
-        x[..., moving] = e.value.data[:2]
+        x = np.zeros((3, *phi.shape[:-2], len(self)))
+        gradient = np.zeros((*x.shape, 12))
+        moving = self._moving.ravel()
+        x[:2, ..., moving] = e.value.data[:2]
+        gradient[:2, ..., moving, :] = self.translation.gradient(e).data[:2]
         x[0][..., self._turning] = phi[..., self.turns]
         x[1][..., self._turning] = dphi[..., self.turns]
-        gradient = np.zeros((2, *leading, len(self), 12))
-        gradient[..., moving, :] = self.translation.node_gradient(e).data[:2]
         turning = np.zeros((2, *phi.shape, 12))
         turning[..., 3:6], turning[..., 9:] = -A.data[:2], matrix_product(A, R).data[:2]
-        gradient[..., self._turning, :] = turning[..., self.turns, :]
-        rigid = gradient[0].copy()
-        rigid[..., moving, :] = self.translation.rigid_gradient(e).value
-        return Deflected(x[0], x[1], gradient, rigid, e, phi, R.value)
+        gradient[:2, ..., self._turning, :] = turning[..., self.turns, :]
+        return x, gradient
 
-    def hessian(self, at: Deflected) -> Array:
-        """∂²x by the displacement and rotation vectors of the two points, (..., rows, 12, 12)."""
-        A, R = spin_inverse_matrix(at.phi).swapaxes(-1, -2), at.R
-        change = jacobian(spin_inverse_matrix, at.phi)
+    def _turned(self, e: Evaluated) -> tuple[Taylor, Array]:
+        """R_ab (..., b, 3, 3) and φ (..., b, 3)."""
+        R = Taylor(e.relative.data[:, ..., :: self.moves, :, :])
+        turned = (R.value @ self._N.swapaxes(-1, -2)).reshape(-1, 3, 3)
+        return R, Rotation.from_matrix(turned).as_rotvec().reshape(R.value.shape[:-1])
+
+    def hessian(self, frames: Frames, t: ArrayLike) -> Array:
+        """∂²x by displacements and rotation vectors of the two frames, (..., rows, 12, 12)."""
+        e = self.translation.evaluate(frames.values, t)
+        relative, phi = self._turned(e)
+        A, R = spin_inverse_matrix(phi).swapaxes(-1, -2), relative.value[..., None, :, :]
+        change = jacobian(spin_inverse_matrix, phi)
         twice = np.einsum("...jkl,...li->...kij", change, A)
         twice = 0.5 * (twice + twice.swapaxes(-1, -2))
-        turned = twice @ R[..., None, :, :]
-        H = np.zeros((*at.phi.shape, 12, 12))
+        H = np.zeros((*phi.shape, 12, 12))
         H[..., 3:6, 3:6] = twice
-        H[..., 3:6, 9:] = 0.5 * skew(A) @ R[..., None, :, :] - turned
+        H[..., 3:6, 9:] = (0.5 * skew(A) - twice) @ R
         H[..., 9:, 3:6] = H[..., 3:6, 9:].swapaxes(-1, -2)
-        H[..., 9:, 9:] = R.swapaxes(-1, -2)[..., None, :, :] @ turned
-        out = np.zeros((*at.x.shape, 12, 12))
-        out[..., self._moving.ravel(), :, :] = self.translation.node_hessian(at.translation)
+        H[..., 9:, 9:] = R.swapaxes(-1, -2) @ twice @ R
+        out = np.zeros((*phi.shape[:-2], len(self), 12, 12))
+        out[..., self._moving.ravel(), :, :] = self.translation.hessian(e)
         out[..., self._turning, :, :] = H[..., self.turns, :, :]
         return out
 
@@ -198,16 +180,16 @@ class Compliance:
         parts += self.bushings
         return any(callable(part.stiffness) or callable(part.damping) for part in parts)
 
-    def read(self, translation: Mask) -> Mask:
+    def read(self) -> Mask:
         """Which of the 12 entries of the gradient of each deflection count, (rows, 12).
 
-        translation: of the displacements, as for distances. Deflections that nothing resists are
-        left out, unless they keep bodies in place.
+        Deflections that nothing resists are left out, unless they keep bodies in place.
         """
-        assert self.deflections is not None
+        if self.deflections is None:
+            return np.zeros((0, 12), dtype=bool)
         moves, size = self.deflections.moves, self.deflections.size
         read = np.zeros((len(self.bushings), size, 12), dtype=bool)
-        read[:, :moves] = translation.reshape(-1, moves, 12)
+        read[:, :moves] = self.deflections.translation.read.reshape(-1, moves, 12)
         read[:, moves:, [3, 4, 5, 9, 10, 11]] = True
         for number, bushing in enumerate(self.bushings):
             if not len(self._mean_rows[number]):
@@ -224,16 +206,6 @@ class Compliance:
         assert self.deflections is not None
         size = self.deflections.size
         return self.count + number * size + np.arange(size)
-
-    def steady(self, t: ArrayLike, at: Deflected | None) -> Array:
-        """Forces (..., rows) at zero elastic deflection, at times t (...), s.
-
-        They are those of dampers, of preloads, and of bushings that the joints' motion deflects.
-        """
-        x, rate = np.zeros((2, *np.shape(t), self.size))
-        if at is not None:
-            x[..., self.count :], rate[..., self.count :] = at.x, at.rate
-        return self.forces(t, x, rate)
 
     def forces(self, t: ArrayLike, x: Array, rate: Array) -> Array:
         """Forces (..., rows) of springs, dampers and preloads at times t (...), s.

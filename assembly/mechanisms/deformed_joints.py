@@ -2,8 +2,8 @@
 
 The frame of a condition is that of the node or node set that carries the joint's point, not of the
 undeformed body (`joint_points`). With this frame in the place of a body's, values, gradients and
-second derivatives are those of `JointRows` and `Deflections`; W takes them to the DOFs. The
-deflection of an elastic drive is the angle x itself, not its sine: sin x is the condition's value.
+second derivatives are those of the undeformed mechanism (`Topology.evaluate`); W takes them to the
+DOFs.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assembly.elements.taylor import Taylor, matrix_product, matrix_vector
-from assembly.errors import ConvergenceError
 from assembly.mechanisms.applied_loads import force_stiffness
-from assembly.mechanisms.compliance import Deflected, Deflections
 from assembly.mechanisms.joint_points import (
     Carried,
     JointPoint,
@@ -24,12 +22,10 @@ from assembly.mechanisms.joint_points import (
     restricted,
     still,
 )
-from assembly.mechanisms.joint_rows import Evaluated, Frames, JointRows
+from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
 from assembly.types import Array, Index
-
-SMALLEST_COSINE = 0.05  # of the deflection of an elastic drive: up to 87 degrees
 
 
 @dataclass(frozen=True)
@@ -38,37 +34,22 @@ class DeformedRows:
 
     x (3, rows): values and rates, drives as angles. G (3, rows, J): gradients over the constrained
     DOFs, of deflections without the second rate. wrench (rows, 12): gradients by the motions of the
-    two frames in their own axes. carried: of the points of joints and bushings, then of loads.
+    two frames in their own axes. frames: of the points of joints and bushings; carried: by these,
+    then by those of loads.
     """
 
     x: Array
     G: Array
     wrench: Array
+    frames: Frames
     carried: list[Carried]
-    evaluated: Evaluated
-    deflected: Deflected | None
-    slope: Taylor  # dx/d(value) of each condition
 
 
 class DeformedJoints:
     """Joints, bushings and loads of a mechanism on its deformed bodies."""
 
     def __init__(self, topology: Topology) -> None:
-        self.topology, m = topology, len(topology.rows)
-        levers = np.array([point.lever for point in topology.points]).reshape(-1, 3)
-        pairs = topology.row_points[:m]
-        self.rows = JointRows(topology.rows.conditions, pairs, levers[pairs], levers[pairs])
-        self.deflections = None
-        if topology.bushings:
-            ties = 2 * (len(topology.joints) + np.arange(len(topology.bushings)))
-            pairs = ties[:, None] + np.arange(2)
-            self.deflections = Deflections(
-                topology.bushings, pairs, levers[pairs], levers[pairs], topology.planar
-            )
-        conditions = topology.rows.conditions
-        turning = np.array([c.turning is not None for c in conditions], dtype=bool)
-        self._angles = np.flatnonzero(turning & topology.rows.gives)
-
+        self.topology = topology
         self._points = (*topology.points, *topology.applied.points)
         self._dofs = [self._dofs_of(point) for point in self._points]
         # Whether the rotation of a point's frame matters.
@@ -118,14 +99,11 @@ class DeformedJoints:
 
     def frames(self, state: RigidState, carried: list[Carried]) -> Frames:
         """The frames of the points of joints and bushings."""
-        points = self.topology.points
-        bodies = np.array([point.body for point in points], dtype=np.intp)
-        home = np.array([point.point - point.lever for point in points]).reshape(-1, 3)
-        offsets = np.stack([c.offset.data for c in carried[: len(points)]], axis=1)
-        offsets[0] += home
-        own = np.stack([c.rotation.data for c in carried[: len(points)]], axis=1)
-        R, r = state.frames.rotation.along(bodies, -3), state.frames.origin.along(bodies, -2)
-        return Frames(r + matrix_vector(R, Taylor(offsets)), matrix_product(R, Taylor(own)))
+        still, count = self.topology.frames(state.frames), len(self.topology.points)
+        offsets = Taylor(np.stack([c.offset.data for c in carried[:count]], axis=1))
+        own = Taylor(np.stack([c.rotation.data for c in carried[:count]], axis=1))
+        moved = still.origin + matrix_vector(still.rotation, offsets)
+        return Frames(moved, matrix_product(still.rotation, own))
 
     def at(self, state: RigidState, path: Array, pace: float) -> DeformedRows:
         """All rows while the bodies' frames move by `state` and the DOFs by the jet path (3, n).
@@ -134,45 +112,10 @@ class DeformedJoints:
         """
         carried = self.carried(path)
         frames = self.frames(state, carried)
-        e = self.rows.evaluate(frames, state.t, pace=pace)
-        x = e.value.data.copy()
-        slope = self._slope(e)
-        factor, node = Taylor(slope.data[..., None, None]), self.rows.node_gradient(e)
-        gradient = matrix_product(factor, Taylor(node.data[..., None, :]))
-        x[:, self._angles] = self._angle(e, slope)[:, self._angles]
-        rows, deflected = gradient.data[..., 0, :], None
-        if self.deflections is not None:
-            deflected = self.deflections.evaluate(frames, state.t)
-            own = deflected.gradient
-            rows = np.concatenate([rows, np.concatenate([own, 0.0 * own[:1]])], axis=1)
-            both = np.stack([deflected.x, deflected.rate, 0.0 * deflected.x])
-            x = np.concatenate([x, both], axis=1)
-        on_units = self.topology.on_units(rows)
+        x, gradient = self.topology.evaluate(frames, state.t, pace)
+        on_units = self.topology.on_units(gradient)
         G = matrix_product(Taylor(on_units), Taylor(self._seen(carried))).data
-        return DeformedRows(x, G, rows[0], carried, e, deflected, slope)
-
-    def _slope(self, e: Evaluated) -> Taylor:
-        """1/√(1 − s²) of the sines s of angles of elastic drives, 1 for all other conditions."""
-        s, ds, dds = (np.zeros_like(part) for part in e.value.data)
-        own = self._angles
-        s[own], ds[own], dds[own] = e.value.data[:, own]
-        for row in own.tolist():
-            e1, e2, _ = self.rows.conditions[row].turning
-            along = np.cross(e.f.value[row], np.cross(e1, e2)) @ e.d.value[row]
-            if abs(s[row]) > np.sqrt(1.0 - SMALLEST_COSINE**2) or along < 0.0:
-                raise ConvergenceError(
-                    f"the drive of joint {self.rows.joints[row]} has deflected by more than "
-                    f"{np.degrees(np.arccos(SMALLEST_COSINE)):.0f} degrees"
-                )
-        h = 1.0 / np.sqrt(1.0 - s * s)
-        slope, bend = s * h**3, h**3 + 3.0 * s * s * h**5
-        return Taylor(np.stack([h, slope * ds, bend * ds * ds + slope * dds]))
-
-    def _angle(self, e: Evaluated, slope: Taylor) -> Array:
-        """asin of the values and its rates, (3, m)."""
-        s, ds, dds = e.value.data
-        value = np.arcsin(np.clip(s, -1.0, 1.0))
-        return np.stack([value, slope.value * ds, slope.rate * ds + slope.value * dds])
+        return DeformedRows(x, G, gradient[0], frames, carried)
 
     def _seen(self, carried: list[Carried]) -> Array:
         """Motions of the frames' units by the constrained DOFs, (3, units, J)."""
@@ -182,13 +125,10 @@ class DeformedJoints:
             out[:, units[:, None], slots] = W[:, components[:, None], places]
         return out
 
-    def curvature(self, at: DeformedRows, factors: Array) -> Array:
-        """Σ factor_k ∇²x_k over the constrained DOFs, (J, J); factors (rows,)."""
+    def curvature(self, at: DeformedRows, t: float, factors: Array) -> Array:
+        """Σ factor_k ∇²x_k over the constrained DOFs at t, (J, J); factors (rows,)."""
         topology = self.topology
-        hessian = self.rows.node_hessian(at.evaluated) * at.slope.value[:, None, None]
-        if at.deflected is not None:
-            assert self.deflections is not None
-            hessian = np.concatenate([hessian, self.deflections.hessian(at.deflected)])
+        hessian = topology.hessian(at.frames, t)
         bent = {
             number: (slots, at.carried[number].bend(np.eye(len(self._dofs[number][1]))[:, places]))
             for number, (_, components, slots, places) in enumerate(self._slots)
@@ -196,12 +136,7 @@ class DeformedJoints:
             and not (topology.planar and len(topology.points[number].nodes) == 1)
         }
         seen = self._seen(at.carried)[0]
-        out = topology.curvature(factors, at.wrench, hessian, seen, bent)
-        for row in self._angles.tolist():
-            # x = asin(s): x″ ∇s ∇sᵀ, ∇s = ∇x/x′.
-            h, s = at.slope.value[row], at.evaluated.value.value[row]
-            out += factors[row] * s * h * np.outer(at.G[0, row], at.G[0, row])
-        return np.asarray(out)
+        return topology.curvature(factors, at.wrench, hessian, seen, bent)
 
     # Loads.
 
@@ -211,20 +146,6 @@ class DeformedJoints:
         for number, carrier, wrench, _ in self._loads(carried, forces):
             np.add.at(out, self._dofs[number][0], carrier.W.value.T @ wrench)
         return out
-
-    def load_power(self, state: RigidState, carried: list[Carried], forces: Array) -> float:
-        """The power of forces (loads, 3) at their moving points."""
-        total, applied, frames = 0.0, self.topology.applied, state.frames
-        first = len(self.topology.points)
-        for k, (load, point) in enumerate(zip(applied.loads, applied.points, strict=True)):
-            carrier, s = carried[first + k], point.lever
-            arm = carrier.offset.data + carrier.rotation.data @ s
-            arm[0] += point.point - s
-            R = frames.rotation.data[:, point.body]
-            velocity = frames.origin.data[1, point.body] + R[1] @ arm[0] + R[0] @ arm[1]
-            f = carrier.rotation.value @ forces[k] if load.follower else forces[k]
-            total += float((R[0] @ f) @ velocity)
-        return total
 
     def load_stiffness(self, carried: list[Carried], forces: Array) -> list[tuple[Index, Array]]:
         """Numbers of DOFs among all, and the stiffness of each load over them."""

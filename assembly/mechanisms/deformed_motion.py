@@ -88,7 +88,7 @@ class DeformedMotion:
         path[:, self.masters] = q, v, a
         for _ in range(ITERATIONS):
             at = self.rows(path)
-            step = self._solved(at, at.evaluated.value.value)
+            step = self._solved(at, at.x[0])
             path[0, self.slaves] -= step
             size = np.abs(step / self._slave_scale).max(initial=0.0)
             if not size > ROUND_OFF * (1.0 + np.abs(path[0, self.slaves]).max(initial=0.0)):
@@ -98,13 +98,13 @@ class DeformedMotion:
         if not len(self.slaves):
             return DeformedState(self, path, at)
         # Rates of conditions are linear in those of the DOFs; accelerations follow velocities.
-        path[1, self.slaves] -= self._solved(at, at.evaluated.value.rate)
+        path[1, self.slaves] -= self._solved(at, at.x[1])
         at = self.rows(path)
-        path[2, self.slaves] -= self._solved(at, at.evaluated.value.second)
+        path[2, self.slaves] -= self._solved(at, at.x[2])
         return DeformedState(self, path, at)
 
     def _solved(self, at: DeformedRows, gap: Array) -> Array:
-        """Changes of the eliminated DOFs that change the held conditions by gap (m,)."""
+        """Changes of the eliminated DOFs that change the held conditions by gap (rows,)."""
         if not len(self.slaves):
             return np.zeros(0)
         step = np.linalg.solve(at.G[0][self.held][:, self._slave_places], gap[self.held])
@@ -156,12 +156,15 @@ class DeformedState:
         live[m.held] = 0.0
         return np.asarray(live - m._resting + m._motors)
 
+    @property
+    def load(self) -> Array:
+        """Nodal forces (all,) of the applied loads."""
+        return self.motion.joints.load(self.rows.carried, self.motion._forces)
+
     @cached_property
     def force(self) -> Array:
         """F (all,): zero at the independent DOFs in equilibrium, Gᵀλ at the others."""
-        m = self.motion
-        total = self.bodies.force.copy()
-        total -= m.joints.load(self.rows.carried, m._forces)
+        m, total = self.motion, self.bodies.force - self.load
         total[m.topology.touched] += self.row_forces @ self.rows.G[0]
         return total
 
@@ -207,17 +210,14 @@ class DeformedState:
         m = self.motion
         compliance, t = m.topology.compliance, m.state.t
         x, rate = self.rows.x[:2]
-        moved = np.zeros(len(x))  # ∂x/∂t
-        count = len(m.joints.rows)
-        moved[:count] = self.rows.slope.value * m.joints.rows.drift(
-            self.rows.evaluated, t, m.share**0.5
-        )
+        count = len(m.topology.rows)
+        moved = m.topology.evaluate(self.rows.frames.still, t, m.share**0.5)[0][1]  # ∂x/∂t
         held = np.isin(np.arange(len(x)), m.held)
         forces = np.where(held, self.multipliers, compliance.elastic(t, x))
         driven = forces[:count] @ moved[:count] + m._motors @ (moved - rate)
         driven += compliance.parametric_power(t, x)
         dampers = self.bodies.damping_power - compliance.dissipation(t, rate)
-        loads = m.joints.load_power(m.state, self.rows.carried, m._forces)
+        loads = self.bodies.power(self.load)
         return Powers(loads, float(driven), float(dampers))
 
     @property
@@ -258,7 +258,7 @@ class DeformedState:
         values, stack = bodies[:, None], topology.moving
         J = len(topology.touched)
         joints = {part: np.zeros((1, J, J)) for part in (K, D, K_D, K_G)}
-        curvature = m.joints.curvature(self.rows, self.multipliers)
+        curvature = m.joints.curvature(self.rows, m.state.t, self.multipliers)
         joints[K_G] += 0.5 * (curvature + curvature.T)
         if not topology.compliance.is_empty:
             springs = topology.compliance.terms(np.array([m.state.t]), self.rows.G[:2, None])

@@ -159,7 +159,7 @@ class ElasticReduction:
             out = {K: stiffness, D: damping} | ({K_D: rates} if transport else {})
         if stressed:
             on_loads = topology.applied.stiffness(now.forces, topology.touched)
-            hessian = topology.hessian(now.evaluated, now.deflected)
+            hessian = topology.hessian(now.frames, now.state.t)
             turning = topology.curvature(now.multipliers, now.wrench, hessian)
             out[K_G] = turning + 0.5 * (on_loads + on_loads.swapaxes(-1, -2))
             # The part of a follower's stiffness without a potential is circulatory.

@@ -94,7 +94,7 @@ class FirstOrderDeflections:
         """G₁ (P, rows, J); rotations of node sets are not linear in their DOFs."""
         topology, moved = self.topology, self.d[:, self.topology.touched]
         on_points = (moved @ topology.seen.T)[..., topology.unit_of]
-        hessian = topology.hessian(self.now.evaluated, self.now.deflected)
+        hessian = topology.hessian(self.now.frames, self.now.state.t)
         out = topology.spread((hessian @ on_points[..., None])[..., 0])
         units = topology.on_units(self.now.wrench)
         for number, (slots, second) in topology.fitted.items():

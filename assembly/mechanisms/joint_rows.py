@@ -13,18 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from assembly.elements.taylor import Taylor, dot, matrix_product, matrix_vector
-from assembly.errors import MechanismError
+from assembly.errors import ConvergenceError, MechanismError
 from assembly.kinematics import skew, unit_axis
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joints import Bushing, Joint
 from assembly.motion.laws import Law
-from assembly.types import Array, Index
+from assembly.types import Array, Index, Mask
+
+SMALLEST_COSINE = 0.05  # of the deflection of an elastic drive: up to 87 degrees
 
 
 def triads(joint: Joint) -> tuple[Array, Array]:
@@ -84,18 +87,19 @@ class Condition:
 
     direction: g (3,) of the second body when the condition is f·g = 0, None when it is a distance.
     carried: whether f follows the rotation of the first body's node, or only its frame.
-    turning: the driver law that turns f about the axis: f(t) = −sin q e₁ + cos q e₂, g = e₁ of the
-    second body; shifting: the driver law c(t). sense: vectors of the two bodies whose product is
-    positive where a direction is as meant, not reversed. held: whether it ties elastic DOFs. gives:
-    whether a spring or damper acts in its place, so that it keeps the mean motion only.
+    law: q(t) of a driver, which is c(t) of a distance and turns the f of a direction, with turning
+    (e₁, e₂): f(t) = −sin q e₁ + cos q e₂, g = e₁ of the second body. sense: vectors of the two
+    bodies whose product is positive where a direction is as meant, not reversed. held: whether it
+    ties elastic DOFs. gives: whether a spring or damper acts in its place, so that it keeps the
+    mean motion only.
     """
 
     joint: str
     f: Array
     direction: Array | None = None
     carried: bool = True
-    turning: tuple[Array, Array, Law] | None = None
-    shifting: Law | None = None
+    turning: tuple[Array, Array] | None = None
+    law: Law | None = None
     held: bool = True
     gives: bool = False
     sense: tuple[Array, Array] | None = None
@@ -147,10 +151,9 @@ def driving_condition(motor: Driver, joint: Joint, planar: bool) -> Condition:
     A, B = triads(joint)
     e1, e2, e3 = A.T
     held = motor.held and not motor.gives
-    condition = Condition(joint.name, e3, shifting=motor.law, held=held, gives=motor.gives)
+    condition = Condition(joint.name, e3, law=motor.law, held=held, gives=motor.gives)
     if of == "angle":
-        turning = (e1, e2, motor.law)
-        return replace(condition, f=e2, direction=B.T[0], turning=turning, shifting=None)
+        return replace(condition, f=e2, direction=B.T[0], turning=(e1, e2))
     return condition
 
 
@@ -161,11 +164,21 @@ def mean_conditions(bushing: Bushing, planar: bool) -> list[Condition]:
 
 @dataclass(frozen=True)
 class Frames:
-    """Origins (..., B, 3) and rotations (..., B, 3, 3) of all bodies, with their rates or without;
-    the ground comes last."""
+    """Origins (..., k, 3) and rotations (..., k, 3, 3) of frames, with their rates or without: of
+    all bodies, the ground last, or of all points of joints."""
 
     origin: Taylor
     rotation: Taylor
+
+    @property
+    def still(self) -> Frames:
+        """The same frames at rest."""
+        return Frames(Taylor.constant(self.origin.value), Taylor.constant(self.rotation.value))
+
+    @property
+    def values(self) -> Frames:
+        """The same frames without rates."""
+        return Frames(Taylor(self.origin.data[:1]), Taylor(self.rotation.data[:1]))
 
 
 @dataclass(frozen=True)
@@ -183,41 +196,35 @@ class Evaluated:
 class JointRows:
     """All conditions of a mechanism as arrays of m rows.
 
-    bodies (m, 2): numbers of the two bodies, the ground last. points (m, 2, 3): X_a and X_b in body
-    axes. levers (m, 2, 3): from the node that carries the point to the point.
+    pairs (m, 2): numbers of the two points that each ties. levers (m, 2, 3): from the origins of
+    the frames that carry the points to the points, in their axes. angles: the rows of elastic
+    drives of a rotation, whose values are the sines of their deflections.
     """
 
-    def __init__(
-        self, conditions: Sequence[Condition], bodies: Index, points: Array, levers: Array
-    ) -> None:
+    def __init__(self, conditions: Sequence[Condition], pairs: Index, levers: Array) -> None:
         self.conditions = tuple(conditions)
-        self.bodies = bodies
-        self._pairs, pair_of = np.unique(bodies, axis=0, return_inverse=True)
-        self._pair_of = pair_of.reshape(-1)  # numpy 2.0 gives it another shape
+        self._ties, tie_of = np.unique(pairs, axis=0, return_inverse=True)
+        self._tie_of = tie_of.reshape(-1)  # numpy 2.0 gives it another shape
         self.joints = [c.joint for c in conditions]
         distance = np.array([c.direction is None for c in conditions], dtype=bool)
         self.distance = distance.astype(float)[:, None]
-        self.carried = np.array(
-            [c.carried or not d for c, d in zip(conditions, distance, strict=True)]
-        )
+        self.carried = np.array([c.carried for c in conditions], dtype=bool)
         self.held = np.array([c.held for c in conditions], dtype=bool)
         self.gives = np.array([c.gives for c in conditions], dtype=bool)
-        self.driven = np.array(
-            [c.turning is not None or c.shifting is not None for c in conditions], dtype=bool
+        turning = np.array([c.turning is not None for c in conditions], dtype=bool)
+        self.driven = np.array([c.law is not None for c in conditions], dtype=bool)
+        self.angles = np.flatnonzero(turning & self.gives)
+        self._axes = np.array([np.cross(*conditions[k].turning) for k in self.angles])
+        self.directions = np.array(
+            [np.zeros(3) if c.direction is None else c.direction for c in conditions]
         )
-        given = np.array([np.zeros(3) if c.direction is None else c.direction for c in conditions])
-        far = np.where(distance[:, None], points[:, 1], given)
         self.labels = [
             f"driver of {joint}" if moved else f"joint {joint}"
             for joint, moved in zip(self.joints, self.driven, strict=True)
         ]
-        # A direction rotates with its node like a point at the offset g.
-        self.rigid_levers = (points[:, 0] * self.distance, far)
-        self.node_levers = (
-            levers[:, 0] * self.distance,
-            np.where(distance[:, None], levers[:, 1], given),
-        )
-        self._rigid_arms, self._node_arms = skew([self.rigid_levers, self.node_levers])
+        # A direction rotates with its frame like a point at the offset g.
+        self.levers = (levers[:, 0] * self.distance, levers[:, 1] * self.distance + self.directions)
+        self._arms = skew(self.levers)
         self.f = np.array([c.f for c in conditions])
         self._driven_rows = np.flatnonzero(self.driven).tolist()
         self._constant = np.zeros((3, len(conditions), 4))
@@ -225,6 +232,15 @@ class JointRows:
 
     def __len__(self) -> int:
         return len(self.conditions)
+
+    @property
+    def read(self) -> Mask:
+        """Which of the 12 entries of each gradient may differ from zero between two bodies in
+        space, (m, 12)."""
+        distance = self.distance[:, 0] > 0.0
+        first, second = (~distance | np.any(lever, axis=1) for lever in self.levers)
+        blocks = np.stack([distance, first | self.carried, distance, second], axis=1)
+        return np.repeat(blocks, 3, axis=1)
 
     def laws(
         self, t: ArrayLike, lag: Array | None = None, pace: float = 1.0
@@ -240,9 +256,8 @@ class JointRows:
         f, c = both[..., :3], both[..., 3]
         for row in self._driven_rows:
             condition = self.conditions[row]
-            law = condition.turning[2] if condition.turning is not None else condition.shifting
-            assert law is not None
-            values = np.array([law.at(float(s)) for s in times.ravel()]).T
+            assert condition.law is not None
+            values = np.array([condition.law.at(float(s)) for s in times.ravel()]).T
             values *= np.array([[1.0], [pace], [pace**2]])
             q, rate, second = values.reshape(3, *times.shape)
             if lag is not None:
@@ -250,7 +265,7 @@ class JointRows:
             if condition.turning is None:
                 c[..., row] = q, rate, second
                 continue
-            e1, e2, _ = condition.turning
+            e1, e2 = condition.turning
             q, rate, second = q[..., None], rate[..., None], second[..., None]
             along, inward = np.cos(q) * e1 + np.sin(q) * e2, np.cos(q) * e2 - np.sin(q) * e1
             f[..., row, :] = inward, -rate * along, -second * along - rate**2 * inward
@@ -263,28 +278,44 @@ class JointRows:
         f, c = self.laws(t, lag, pace)
         if frames.rotation.data.shape[0] == 1:
             f, c = Taylor(f.data[:1]), Taylor(c.data[:1])
-        a, b = self._pairs.T
+        a, b = self._ties.T
         origin, rotation = frames.origin, frames.rotation
         towards = rotation.along(a, -3).transposed
-        relative = matrix_product(towards, rotation.along(b, -3)).along(self._pair_of, -3)
+        relative = matrix_product(towards, rotation.along(b, -3)).along(self._tie_of, -3)
         apart = matrix_vector(towards, origin.along(b, -2) - origin.along(a, -2))
-        gap = apart.along(self._pair_of, -2)
-        near, far = self.rigid_levers
+        gap = apart.along(self._tie_of, -2)
+        near, far = self.levers
         d = Taylor(_times(relative.data, far) + gap.data * self.distance)
         d.data[0] -= near
         return Evaluated(dot(f, d) - c, f, d, relative, matrix_vector(relative.transposed, f))
 
-    def drift(self, e: Evaluated, t: ArrayLike, pace: float = 1.0) -> Array:
+    def drift(self, e: Evaluated, t: ArrayLike) -> Array:
         """∂Φ/∂t (..., m): what the drivers change while all bodies rest."""
-        f, c = self.laws(t, pace=pace)
+        f, c = self.laws(t)
         return np.asarray((f.rate * e.d.value).sum(axis=-1) - c.rate)
+
+    def turned(self, e: Evaluated) -> tuple[Array, Taylor]:
+        """Deflections of the drives `angles`, with rates (3, ..., k), and their slopes by the
+        values; ConvergenceError where they are out of range."""
+        own = self.angles
+        s, f, d = e.value.along(own, -1), e.f.value[..., own, :], e.d.value[..., own, :]
+        along = (np.cross(f, self._axes) * d).sum(axis=-1)
+        far = (np.abs(s.value) > np.sqrt(1.0 - SMALLEST_COSINE**2)) | (along < 0.0)
+        if np.any(far):
+            raise ConvergenceError(
+                f"the drive of joint {self.joints[own[np.nonzero(far)[-1][0]]]} has deflected by "
+                f"more than {np.degrees(np.arccos(SMALLEST_COSINE)):.0f} degrees"
+            )
+        h: Any = 1.0 / np.sqrt(1.0 - s * s)
+        x = [np.arcsin(s.value), h.value * s.rate, h.rate * s.rate + h.value * s.second]
+        return np.stack(x), h
 
     def driver_errors(self, e: Evaluated) -> Array:
         """How far each driver's angle (−π to π) or displacement is from its law, (m,)."""
         out = np.where(self.driven, e.value.value, 0.0)
         for row, condition in enumerate(self.conditions):
             if condition.turning is not None:
-                e1, e2, _ = condition.turning
+                e1, e2 = condition.turning
                 f, g = e.f.value[row], e.d.value[row]
                 along = np.cross(f, np.cross(e1, e2))
                 out[row] = np.arctan2(f @ g, along @ g)
@@ -300,50 +331,39 @@ class JointRows:
                     out.append(condition.joint)
         return list(dict.fromkeys(out))
 
-    def rigid_gradient(self, e: Evaluated) -> Taylor:
-        """∂Φ by the motion (translation, rotation) of both frames in their axes, (..., m, 12)."""
-        return self._gradient(e, self._rigid_arms, np.ones(len(self)))
-
-    def node_gradient(self, e: Evaluated) -> Taylor:
-        """∂Φ by the displacement and rotation of both nodes in body axes, (..., m, 12)."""
-        return self._gradient(e, self._node_arms, self.carried)
-
-    def _gradient(self, e: Evaluated, arms: Array, carried: Array) -> Taylor:
-        near, far = arms
+    def gradient(self, e: Evaluated) -> Taylor:
+        """∂Φ by the motions of the frames of both points in their axes, (..., m, 12)."""
+        near, far = self._arms
         turned = matrix_vector(Taylor(skew(e.f.data)), e.d)  # f × d
-        out = np.empty((*e.f.data.shape[:-1], 12))
+        out = np.empty((*e.d.data.shape[:-1], 12))
         out[..., 0:3] = -e.f.data * self.distance
-        out[..., 3:6] = turned.data * carried[:, None] - _times(near, e.f.data)
+        out[..., 3:6] = turned.data - _times(near, e.f.data)
         out[..., 6:9] = e.h.data * self.distance
         out[..., 9:] = _times(far, e.h.data)
         return Taylor(out)
 
-    def node_hessian(self, e: Evaluated) -> Array:
-        """∂²Φ by displacements and rotation vectors of both nodes, (..., m, 12, 12), symmetric."""
-        f, d, R, h = e.f.value, e.d.value, e.relative.value, e.h.value
-        s, p = self.node_levers
-        ws, wp = self._node_arms
-        carried, shown = self.carried[:, None, None].astype(float), self.distance[:, :, None]
-        H = np.zeros((*f.shape[:-1], 12, 12))
-        wf = skew(f)
-        across = wf @ ws
-        H[..., 3:6, 3:6] = carried * (_turned_twice(f, d) + across + across.swapaxes(-1, -2))
-        H[..., 3:6, 3:6] -= _turned_twice(f, s)
-        H[..., 9:, 9:] = _turned_twice(h, p)
-        H[..., 3:6, 0:3] = -carried * shown * wf
-        H[..., 3:6, 6:9] = carried * shown * (wf @ R)
-        H[..., 3:6, 9:] = -carried * (wf @ R @ wp)
-        for block in (slice(0, 3), slice(6, 9), slice(9, 12)):
-            H[..., block, 3:6] = H[..., 3:6, block].swapaxes(-1, -2)
-        return H
+    def hessian(self, e: Evaluated) -> Array:
+        """Second derivatives of the values, those of `angles` as angles, by displacements and
+        rotation vectors of both points' frames, (..., m, 12, 12)."""
+        R, wf, arm = e.relative.value, skew(e.f.value), self._arms[1]
+        s = self.distance[..., None]
+        # ∂d by the motions of both frames, of which f turns with the first.
+        moved = [-s * (np.eye(3) + 0.0 * R), skew(e.d.value + self.levers[0]), s * R, -R @ arm]
+        out = np.zeros((*R.shape[:-2], 12, 12))
+        out[..., 3:6, :] = wf @ np.concatenate(moved, axis=-1)
+        out[..., 9:, 9:] = arm @ skew(e.h.value)
+        for turns in (slice(3, 6), slice(9, 12)):
+            out[..., turns, turns] *= 0.5
+        out += out.swapaxes(-1, -2)
+        own = self.angles
+        if len(own):
+            # x = asin(Φ): x″ = h Φ″ + Φ h³ Φ′Φ′ᵀ, h = 1/√(1 − Φ²).
+            value = e.value.value[..., own, None, None]
+            h, g = 1.0 / np.sqrt(1.0 - value**2), self.gradient(e).value[..., own, :, None]
+            out[..., own, :, :] *= h
+            out[..., own, :, :] += value * h**3 * g * g.swapaxes(-1, -2)
+        return out
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
     return np.asarray((matrices @ vectors[..., None])[..., 0])
-
-
-def _turned_twice(f: Array, s: Array) -> Array:
-    """∂²/∂θ² of f·½θ×(θ×s): ½(f sᵀ + s fᵀ) − (f·s) I, (..., m, 3, 3)."""
-    outer = f[..., :, None] * s[..., None, :]
-    dots = (f * s).sum(axis=-1)
-    return np.asarray(0.5 * (outer + outer.swapaxes(-1, -2)) - dots[..., None, None] * np.eye(3))

@@ -319,7 +319,7 @@ class Mechanism(ElasticMechanism):
         q, now, elastic = self._static(t, None, "deflections"), self.instant(t), self.elastic(None)
         full = elastic.pattern(True)[1].expand(q, elastic.transform(now).value)
         moved = np.asarray(now.gradient.value @ full[self.topology.touched])
-        return deflections_by_name(self.topology, moved, now.deflected)
+        return deflections_by_name(self.topology, now.x[0] + moved)
 
     def _static(self, t: float, driven: bool | None, what: str) -> Array:
         system = self.freeze(t, driven=driven)

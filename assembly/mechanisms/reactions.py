@@ -9,8 +9,7 @@ import numpy as np
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import unit_coefficients
 from assembly.mechanisms.closure import Closure
-from assembly.mechanisms.compliance import Deflected
-from assembly.mechanisms.joint_rows import Evaluated
+from assembly.mechanisms.joint_rows import Frames
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
 from assembly.types import Array, Mask
@@ -20,17 +19,20 @@ from assembly.types import Array, Mask
 class Instant:
     """The rigid state, conditions and loads of a mechanism, at one instant or at several (...).
 
-    Rows are the m conditions, then the deflections of bushings. wrench (..., rows, 12): their
+    frames: of the points of joints and bushings.
+    Rows are the m conditions, then the deflections of bushings. x (2, ..., rows): these and their
+    rates at zero elastic deflection, zero for conditions. wrench (..., rows, 12): their
     gradient by the motion of their two points; gradient: its jets over the constrained DOFs,
     (..., rows, J), of deflections without the second rate. coefficients, loading (..., B, 12): the
     unit kinematics of every body, as it moves and as its inertia loads it, weight included. forces
     (..., loads, 3): applied, in body axes. multipliers (..., rows): the forces that act, the
     springs' for what gives. steady (..., rows): those of dampers and bushings at zero elastic
-    deflection. deflected: the bushings.
+    deflection.
     """
 
     state: RigidState
-    evaluated: Evaluated
+    frames: Frames
+    x: Array
     wrench: Array
     gradient: Taylor
     coefficients: Array
@@ -38,7 +40,6 @@ class Instant:
     forces: Array
     multipliers: Array
     steady: Array
-    deflected: Deflected | None
 
 
 @dataclass(frozen=True)
@@ -89,21 +90,14 @@ def drive_names(topology: Topology) -> list[str]:
     ]
 
 
-def deflections_by_name(
-    topology: Topology, moved: Array, mean: Deflected | None
-) -> dict[str, Array]:
-    """Deflections of elastic drives and bushings.
-
-    moved (rows,): what the elastic DOFs add to every row; mean: the bushings' without these.
-    """
+def deflections_by_name(topology: Topology, x: Array) -> dict[str, Array]:
+    """Deflections x (rows,) of elastic drives and bushings."""
     drives = zip(
         drive_names(topology), topology.drivers, np.flatnonzero(topology.rows.driven), strict=True
     )
-    out = {name: moved[k : k + 1] for name, drive, k in drives if drive.gives}
+    out = {name: x[k : k + 1] for name, drive, k in drives if drive.gives}
     for number, bushing in enumerate(topology.bushings):
-        assert mean is not None
-        rows = topology.compliance.rows(number)
-        out[bushing.name] = mean.x[rows - len(topology.rows)] + moved[rows]
+        out[bushing.name] = x[topology.compliance.rows(number)]
     return out
 
 
@@ -125,41 +119,33 @@ class InverseDynamics:
         self._dampers = [body.operators.damper_loads for body in topology.bodies.values()]
         dampers = zip(self._fields, self._dampers, strict=True)
         self._by_twist = np.array([fields.T @ loads for fields, loads in dampers])
-        # Which body each deflection pulls at its first and at its second point, (B, rows) each.
-        body = np.array([point.body for point in topology.points], dtype=np.intp)
-        ends = body[topology.row_points[len(topology.rows) :]].T
-        numbers = np.arange(len(topology.bodies))[:, None]
-        self._ends = [(numbers == end).astype(float) for end in ends]
         self._applied = [topology.applied.unit_loads(i) for i in range(len(self._fields))]
 
     def at(self, state: RigidState) -> Instant:
         """Conditions, loads and multipliers of a rigid state, of one time or of several."""
-        e = self.closure.rows.evaluate(state.frames, state.t)
-        gradient = self.closure.rows.node_gradient(e).data
-        deflections, compliance = self.topology.compliance.deflections, self.topology.compliance
-        deflected = None
-        if deflections is not None:
-            deflected = deflections.evaluate(state.frames, state.t)
-            own = np.concatenate([deflected.gradient, np.zeros_like(deflected.gradient[:1])])
-            gradient = np.concatenate([gradient, own], axis=-2)
+        topology = self.topology
+        frames = topology.frames(state.frames)
+        values, gradient = topology.evaluate(frames, state.t)
+        x = values[:2]
+        x[..., : len(topology.rows)] = 0.0  # closed to round-off
         omega, epsilon = state.twist[..., 3:], state.rate[..., 3:]
         acceleration = state.rate[..., :3]
         weightless = acceleration - self.gravity @ state.pose.R
         loading = unit_coefficients(omega, epsilon, weightless)
-        forces = self.topology.applied.forces(state)
-        steady = compliance.steady(state.t, deflected)
-        multipliers = self._multipliers(state, loading, forces, steady, deflected)
+        forces = topology.applied.forces(state)
+        steady = topology.compliance.forces(state.t, *x)
+        multipliers = self._multipliers(state, loading, forces, steady, gradient[0])
         return Instant(
             state,
-            e,
+            frames,
+            x,
             gradient[0],
-            Taylor(self.topology.spread(gradient)),
+            Taylor(topology.spread(gradient)),
             unit_coefficients(omega, epsilon, acceleration),
             loading,
             forces,
-            compliance.total(multipliers, steady, gradient[0]),
+            topology.compliance.total(multipliers, steady, gradient[0]),
             steady,
-            deflected,
         )
 
     def _multipliers(
@@ -168,7 +154,7 @@ class InverseDynamics:
         loading: Array,
         forces: Array,
         steady: Array,
-        deflected: Deflected | None,
+        wrench: Array,
     ) -> Array:
         """λ (..., m) of all conditions: J is square and regular, so Jᵀλ = Q has one solution."""
         resultants = (self._by_motion @ loading[..., None])[..., 0]
@@ -177,16 +163,16 @@ class InverseDynamics:
             for i, (fields, units) in enumerate(zip(self._fields, self._applied, strict=True)):
                 nodal = self.topology.applied.on_body(forces, i) @ units.T
                 resultants[..., i, :] += nodal @ fields
-        if deflected is not None:
-            pull = steady[..., len(self.closure.rows) :, None] * deflected.rigid
-            first, second = self._ends
-            resultants -= first @ pull[..., :6] + second @ pull[..., 6:]
+        count = len(self.topology.rows)
+        if wrench.shape[-2] > count:
+            pulled = self.topology.on_bodies(wrench[..., count:, :], count)
+            resultants -= (steady[..., count:, None, None] * pulled).sum(axis=-3)[..., :-1, :]
         wide = resultants.reshape(*resultants.shape[:-2], -1)
         return state.jacobian.solve_transposed(wide[..., self.closure.active])
 
     def with_steady(self, now: Instant, steady: Array) -> Instant:
         """The same with other forces (..., rows) at zero elastic deflection."""
-        found = self._multipliers(now.state, now.loading, now.forces, steady, now.deflected)
+        found = self._multipliers(now.state, now.loading, now.forces, steady, now.wrench)
         total = self.topology.compliance.total(found, steady, now.wrench)
         return replace(now, steady=steady, multipliers=total)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,13 +17,15 @@ from assembly.arguments import as_numbers
 from assembly.bodies.body import Body
 from assembly.bodies.in_motion import MovingBodies
 from assembly.dofs import COMPONENTS
+from assembly.elements.taylor import Taylor
 from assembly.errors import MechanismError
+from assembly.kinematics import skew
 from assembly.mechanisms.applied_loads import AppliedLoads, Load
-from assembly.mechanisms.compliance import Compliance, Deflected, Deflections
+from assembly.mechanisms.compliance import Compliance, Deflections
 from assembly.mechanisms.drivers import Driver
 from assembly.mechanisms.joint_points import JointPoint, joint_points
 from assembly.mechanisms.joint_rows import (
-    Evaluated,
+    Frames,
     JointRows,
     conditions,
     driving_condition,
@@ -64,16 +67,22 @@ class Topology:
 
     def __post_init__(self) -> None:
         points, row_points, self.bushings = self.points, self.row_points, self.compliance.bushings
+        self.body_of: Index = np.array([point.body for point in points], dtype=np.intp)
+        self.homes = np.array([point.point - point.lever for point in points])
         self.tie_names = [*(joint.name for joint in self.joints), *(b.name for b in self.bushings)]
         self.offsets: Index = np.cumsum([0, *(body.size for body in self.bodies.values())])
-        far = max(float(np.abs(lever).max()) for lever in self.rows.rigid_levers)
+        tied = np.array([point.point for point in points])[row_points[: len(self.rows)]]
+        far = max(
+            float(np.abs(x).max())
+            for x in (tied * self.rows.distance[:, None], self.rows.directions)
+        )
         self.length = far if far > 0.0 else 1.0
         self._read = self._find_read()
         row, entry = np.nonzero(self._read)
         pairs = np.stack([row_points[row, entry // 6], entry % 6], axis=1)
         self.units: Index = np.unique(pairs, axis=0)
-        body_of = np.array([points[p].body for p in self.units[:, 0]], dtype=np.intp)
-        self.own = [np.flatnonzero(body_of == i) for i in range(len(self.bodies))]
+        of_units = self.body_of[self.units[:, 0]]
+        self.own = [np.flatnonzero(of_units == i) for i in range(len(self.bodies))]
         place = np.full((len(points), 6), len(self.units), dtype=np.intp)
         place[tuple(self.units.T)] = np.arange(len(self.units))
         of_entries = place[row_points].reshape(-1, 12)
@@ -117,16 +126,20 @@ class Topology:
             found += [(condition, len(joints) + k) for condition in own]
         points = tuple(point for tie in ties for point in joint_points(tie, bodies))
         tie_of = np.array([k for _, k in found], dtype=np.intp)
-        rows = JointRows([c for c, _ in found], *_pairs(points, tie_of))
+        levers = np.array([point.lever for point in points])
+        pairs = _pairs(tie_of)
+        rows = JointRows([c for c, _ in found], pairs, levers[pairs])
         deflections = None
         if bushings:
             places = len(joints) + np.arange(len(bushings))
-            deflections = Deflections(bushings, *_pairs(points, places), planar)
+            own_pairs = _pairs(places)
+            deflections = Deflections(bushings, own_pairs, levers[own_pairs], planar)
             tie_of = np.concatenate([tie_of, np.repeat(places, deflections.size)])
-        row_points = 2 * tie_of[:, None] + np.arange(2)
         applied = AppliedLoads.of(loads, bodies, planar)
         compliance = Compliance(drives, bushings, deflections, mean_rows, len(rows))
-        return cls(bodies, joints, drivers, planar, rows, points, row_points, applied, compliance)
+        return cls(
+            bodies, joints, drivers, planar, rows, points, _pairs(tie_of), applied, compliance
+        )
 
     def number(self, body: str) -> int:
         """Position of a body among the bodies; MechanismError for an unknown name."""
@@ -142,27 +155,11 @@ class Topology:
 
     def _find_read(self) -> Mask:
         """Which of the 12 entries of each row's gradient may differ from zero, (rows, 12)."""
-        parts = [self._read_by(self.rows)]
-        if self.compliance.deflections is not None:
-            parts.append(
-                self.compliance.read(self._read_by(self.compliance.deflections.translation))
-            )
-        read = np.concatenate(parts)
+        read = np.concatenate([self.rows.read, self.compliance.read()])
         if self.planar:
             read[:, [2, 3, 4, 8, 9, 10]] = False
-        ground = np.array([point.body == len(self.bodies) for point in self.points])
+        ground = self.body_of == len(self.bodies)
         return np.asarray(read & ~np.repeat(ground[self.row_points], 6, axis=1))
-
-    def _read_by(self, rows: JointRows) -> Mask:
-        """The same of distances and directions between two bodies in space."""
-        read = np.ones((len(rows), 12), dtype=bool)
-        direction = rows.distance[:, 0] == 0.0
-        read[np.ix_(direction, [0, 1, 2, 6, 7, 8])] = False
-        still = ~direction & ~rows.carried & ~np.any(rows.node_levers[0], axis=1)
-        read[np.ix_(still, [3, 4, 5])] = False
-        still = ~direction & ~np.any(rows.node_levers[1], axis=1)
-        read[np.ix_(still, [9, 10, 11])] = False
-        return read
 
     def _find_motions(self) -> sp.csr_matrix:
         """Displacements and rotations of all units from all DOFs, (units, DOFs)."""
@@ -206,13 +203,47 @@ class Topology:
         """Gradients (..., rows, 12) over the constrained DOFs, (..., rows, J)."""
         return np.asarray(self.on_units(gradient) @ self.seen[:-1])
 
-    def hessian(self, evaluated: Evaluated, deflected: Deflected | None) -> Array:
-        """Second derivatives of all rows by the motions of their points, (..., rows, 12, 12)."""
-        parts = [self.rows.node_hessian(evaluated)]
-        if deflected is not None:
-            assert self.compliance.deflections is not None
-            parts.append(self.compliance.deflections.hessian(deflected))
-        return np.concatenate(parts, axis=-3)
+    def frames(self, bodies: Frames) -> Frames:
+        """The frames of all points on undeformed bodies."""
+        R, r = bodies.rotation.along(self.body_of, -3), bodies.origin.along(self.body_of, -2)
+        return Frames(Taylor(r.data + (R.data @ self.homes[..., None])[..., 0]), R)
+
+    def evaluate(self, frames: Frames, t: ArrayLike, pace: float = 1.0) -> tuple[Array, Array]:
+        """Values x (3, ..., rows) of all rows with rates, and their gradients (3, ..., rows, 12) by
+        the motions of the frames of their two points; of deflections without the second rate.
+
+        pace: share of the rates of the drivers' laws. The deflections of elastic drives are angles.
+        """
+        e = self.rows.evaluate(frames, t, pace=pace)
+        x, rows, own = e.value.data, self.rows.gradient(e).data, self.rows.angles
+        if len(own):
+            x[..., own], slope = self.rows.turned(e)
+            factor: Any = Taylor(slope.data[..., None])
+            rows[..., own, :] = (factor * Taylor(rows[..., own, :])).data
+        if self.compliance.deflections is None:
+            return x, rows
+        others = self.compliance.deflections.evaluate(frames, t)
+        return np.concatenate([x, others[0]], -1), np.concatenate([rows, others[1]], -2)
+
+    def hessian(self, frames: Frames, t: ArrayLike) -> Array:
+        """Second derivatives (..., rows, 12, 12) of all rows by the displacements and rotation
+        vectors of their two points."""
+        found, others = self.rows.hessian(self.rows.evaluate(frames.values, t)), []
+        if self.compliance.deflections is not None:
+            others = [self.compliance.deflections.hessian(frames, t)]
+        return np.concatenate([found, *others], axis=-3)
+
+    def on_bodies(self, gradient: Array, first: int = 0) -> Array:
+        """Gradients (..., k, 12) of rows, from number `first` on, by the motions of all bodies'
+        frames, the ground's last, (..., k, B + 1, 6)."""
+        numbers = np.arange(gradient.shape[-2])
+        points = self.row_points[first + numbers]
+        motions = gradient.reshape(*gradient.shape[:-1], 2, 6).copy()
+        motions[..., 3:] += (skew(self.homes[points]) @ motions[..., :3, None])[..., 0]
+        out = np.zeros((*gradient.shape[:-1], len(self.bodies) + 1, 6))
+        for side, bodies in enumerate(self.body_of[points].T):
+            out[..., numbers, bodies, :] += motions[..., side, :]
+        return out
 
     def curvature(
         self,
@@ -285,7 +316,7 @@ class Topology:
             return None
         periods = set()
         for condition in self.rows.conditions:
-            law = condition.shifting if condition.turning is None else condition.turning[2]
+            law = condition.law
             if law is None or (isinstance(law, Uniform) and law.rate == law.acceleration == 0.0):
                 continue
             if condition.turning is not None:
@@ -370,11 +401,6 @@ class Topology:
         return out
 
 
-def _pairs(points: tuple[JointPoint, ...], ties: Index) -> tuple[Index, Array, Array]:
-    """Bodies (k, 2), points and levers (k, 2, 3) of some joints and bushings, by their numbers."""
-    pairs = [(points[2 * k], points[2 * k + 1]) for k in ties.tolist()]
-    return (
-        np.array([[p.body for p in pair] for pair in pairs], dtype=np.intp),
-        np.array([[p.point for p in pair] for pair in pairs]),
-        np.array([[p.lever for p in pair] for pair in pairs]),
-    )
+def _pairs(ties: Index) -> Index:
+    """The points (k, 2) of some joints and bushings, by their numbers."""
+    return np.asarray(2 * ties[:, None] + np.arange(2))

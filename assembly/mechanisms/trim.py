@@ -177,12 +177,7 @@ class Trim:
     @property
     def deflections(self) -> dict[str, Array]:
         """Deflections of elastic drives (1,), rad or m, and of bushings (6,), in the plane (3,)."""
-        state, topology = self.state, self.state.motion.topology
-        x = state.rows.x[0].copy()
-        mean = state.rows.deflected
-        if mean is not None:
-            x[len(topology.rows) :] -= mean.x
-        return deflections_by_name(topology, x, mean)
+        return deflections_by_name(self.state.motion.topology, self.state.rows.x[0])
 
     def resultants(self, body: str) -> Resultants:
         """Section forces and moments of a body of beams.

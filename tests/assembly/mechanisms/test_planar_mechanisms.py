@@ -224,10 +224,9 @@ def test_a_point_mass_shared_by_two_bodies(transport: bool) -> None:
         [Condition("P", e, carried=False) for e in np.eye(3)[:2]],
         np.array([[0, 1], [0, 1]]),
         np.zeros((2, 2, 3)),
-        np.zeros((2, 2, 3)),
     )
     e = rows.evaluate(moving_frames(Pose(np.zeros((2, 3)), R), wide, rate), 0.0)
-    J = rows.node_gradient(e).along(np.array([0, 1, 6, 7]), -1)
+    J = rows.gradient(e).along(np.array([0, 1, 6, 7]), -1)
     partition = Partition(np.array([2, 3]), np.array([0, 1]))
     T = partition.transform(J, 0.0)
     if not transport:
