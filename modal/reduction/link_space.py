@@ -107,7 +107,7 @@ class Link:
     def reduced(self, basis: ReducedBasis, slaves: Index) -> ReducedBody:
         """The body in the coordinates of its basis, the displacements of `slaves` among them."""
         loads = self.stressing.shape[1]
-        return ReducedBody.of(self.body, basis.V, slaves, self.numbers, basis.matrices, loads)
+        return ReducedBody.of(self.body, basis.V, slaves, self.numbers, basis.on_vectors.matrices, loads)
 
 
 def links_of(mechanism: Mechanism) -> dict[str, Link]:

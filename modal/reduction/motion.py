@@ -136,13 +136,13 @@ class BodyMotion(ReducedMotion):
         family.register(system)
         if len(family.terms) > known:
             basis, Z = self._basis, self._basis.rotation
-            new = projections(family.terms[known:], (basis.V, basis.theta, basis.xi), basis.V)
+            new = projections(family.terms[known:], basis.tests, basis.V)
             matrices = np.stack([Z.T @ parts[0] @ Z for parts in new])
             sketches = np.stack([np.stack(parts[1:]) @ Z for parts in new])
             self._projected = replace(
                 projected,
                 matrices=np.concatenate([projected.matrices, matrices]),
-                sketches=np.concatenate([projected.sketches, sketches]),
+                images=np.concatenate([projected.images[:1], sketches[None]], axis=1),
             )
         return system
 
