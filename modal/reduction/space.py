@@ -272,9 +272,8 @@ Side = tuple[bool, Array, Array]
 def mixed_residuals(part: ReducedBasis, sides: Sequence[Side], mix: Array) -> Array:
     """Combinations (n, count) of the residuals of a part; mix (columns, count)."""
     terms, V = part.family.terms[: len(sides[0][2])], part.V[:, : len(part.rotation)]
-    ends = np.cumsum([sketch.shape[1] for _, sketch, _ in sides])
     total = np.zeros((len(V), mix.shape[1]))
-    for (transposed, _, x), weights in zip(sides, np.split(mix, ends[:-1]), strict=True):
+    for (transposed, _, x), weights in zip(sides, np.split(mix, len(sides)), strict=True):
         total += combined(terms, V, part.rotation @ (x @ weights), transposed)
     return total
 
