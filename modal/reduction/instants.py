@@ -85,6 +85,10 @@ class SmallMatrices:
         squares = la.eigvalsh(0.5 * (K + K.T), self.mass[0])
         return 0.01 * float(coordinate_frequencies(squares)[0])
 
+    def taken(self, index: Index) -> SmallMatrices:
+        """Some of the points."""
+        return SmallMatrices(self.matrices[:, index])
+
     def __len__(self) -> int:
         return int(self.matrices.shape[1])
 
