@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from assembly.errors import ConvergenceError
@@ -11,14 +13,6 @@ from modal.eigen.solve import solve
 from modal.eigen.tolerances import GROUP
 from modal.tracking.tracking import track
 from modal.types import Array, Complex, Mask
-
-
-class _Frozen:
-    def __init__(self, freeze: Freeze) -> None:
-        self._freeze = freeze
-
-    def freeze(self, omega: float) -> object:
-        return self._freeze(omega)
 
 
 def campbell_crossings(
@@ -60,7 +54,7 @@ def _oscillating(values: Complex) -> Mask:
 
 
 def _followed(freeze: Freeze, grid: Array, k: int) -> Complex:
-    tracks = track(_Frozen(freeze), omega=grid, k=k, progress=False)
+    tracks = track(SimpleNamespace(freeze=freeze), omega=grid, k=k, progress=False)
     return np.asarray(tracks["eigenvalue"].values)
 
 

@@ -17,7 +17,7 @@ import scipy.linalg as la
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from assembly.errors import AccuracyError, InputError
-from assembly.magnitudes import EQUAL
+from assembly.magnitudes import EQUAL, check_count
 from assembly.system.frozen import FrozenSystem
 from modal.critical.campbell_crossings import campbell_crossings
 from modal.critical.refinement import Critical, Freeze, refined
@@ -205,9 +205,8 @@ def _checked(model: Any, span: Any, k: Any, points: Any) -> tuple[float, float]:
         raise InputError(f"span: expected two speeds, rad/s, got {span!r}") from None
     if not (0.0 <= low < high < np.inf):
         raise InputError(f"span: expected 0 ≤ lowest < highest speed, rad/s, got {span!r}")
-    for name, value, least in (("k", k, 1), ("points", points, 3)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise InputError(f"{name}: expected a whole number, {least} or more, got {value!r}")
+    check_count(k, "k")
+    check_count(points, "points", 3)
     return low, high
 
 

@@ -124,8 +124,7 @@ class Grid:
     def drawn(self, count: int, seed: int) -> list[dict[str, float]]:
         """Seeded random points of the grid."""
         rng = np.random.default_rng(seed)
-        total = int(np.prod(self.shape))
-        chosen = np.sort(rng.choice(total, size=min(count, total), replace=False))
+        chosen = np.sort(rng.choice(self.count, size=min(count, self.count), replace=False))
         return [
             self.point(index) for index in zip(*np.unravel_index(chosen, self.shape), strict=True)
         ]

@@ -28,7 +28,7 @@ from modal.provenance.link_prints import LinkProbe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.error_bounds import unbounded
 from modal.reduction.full_order import spot_check
-from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
+from modal.reduction.link_space import LinkFamily, LinkSpace, linked, same_links
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.types import Array, Index, Mask
 
@@ -108,9 +108,7 @@ class SpaceMethod(Method):
     random ones.
 
     What a subclass gives: `solver`, `prints()`; `new_space(arrays)`, a space before its training,
-    or a stored one; `located(tile)`, the points of a tile as the space takes them, and which have
-    no operators but its own; `proved(space, points)`, modes and what is known of all others;
-    `local`, a small space for many points of a tile.
+    or a stored one; and what differs from here.
     """
 
     family: Any
@@ -123,10 +121,15 @@ class SpaceMethod(Method):
         raise NotImplementedError
 
     def located(self, tile: Slices) -> tuple[Any, Mask]:
-        raise NotImplementedError
+        """The points of a tile as the space takes them, and which have no operators but its own."""
+        points = self.family.coefficients(self.grid.points(tile))
+        return points, np.ones(len(points), dtype=bool)
 
     def proved(self, space: Any, points: Any) -> Proved:
-        raise NotImplementedError
+        """Modes, and what is known of all others: nothing."""
+        found = space.solve(points)
+        none = np.zeros(found.modes.eigenvalues.shape, dtype=bool)
+        return found, np.full(len(points), MODES, dtype=np.int8), none, none[:, 0]
 
     def training(self) -> list[Any]:
         """Points on which the space is grown first, and those on which it is completed."""
@@ -134,6 +137,7 @@ class SpaceMethod(Method):
         return [self.family.coefficients(points) for points in (self.grid.training(), drawn)]
 
     def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
+        """A small space for many points of a tile."""
         return None
 
     def prepare(self) -> dict[str, NDArray[Any]]:
@@ -292,16 +296,6 @@ class LinkMethod(SpaceMethod):
 
     def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> LinkSpace:
         return LinkSpace(self.family, self.k, self.tolerance, stored)
-
-    def located(self, tile: Slices) -> tuple[LinkPoints, Mask]:
-        points = self.family.coefficients(self.grid.points(tile))
-        return points, np.ones(len(points), dtype=bool)
-
-    def proved(self, space: LinkSpace, points: LinkPoints) -> Proved:
-        found = space.solve(points)
-        none = np.zeros(len(points), dtype=bool)
-        beyond = np.zeros(found.modes.eigenvalues.shape, dtype=bool)
-        return found, np.full(len(points), MODES, dtype=np.int8), beyond, none
 
 
 def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:

@@ -142,7 +142,7 @@ class Completeness:
     def forms(self, projected: Projected) -> ComplementForms:
         """The bounds on the complement of the whole basis."""
         reference = self.reference
-        if projected.complete:
+        if projected.resolved == np.inf:
             none, empty = np.zeros(len(self.changes)), np.zeros(len(self.damping))
             return ComplementForms(0.0, none, none, 0.0, none, empty)
         image = self._reference_image(projected)
@@ -215,7 +215,7 @@ class Completeness:
         """Sketches Θ and Ξ of K_ref V, (p, r) each."""
         weights = padded(self.reference.weights, projected)
         weights = weights + self.reference.shift * padded(self.reference.mass_weights, projected)
-        symmetric = 0.5 * (projected.sketches + projected.adjoint_sketches)
+        symmetric = 0.5 * projected.images.sum(axis=0)
         theta, xi = np.tensordot(weights, symmetric, axes=1)
         return theta, xi
 
@@ -323,7 +323,7 @@ def images(
     weights = padded(weights, projected)
     small = np.tensordot(weights, projected.matrices, axes=1)
     out = []
-    for sketches, inside in ((projected.sketches, small), (projected.adjoint_sketches, small.T)):
+    for sketches, inside in zip(projected.images, (small, small.T), strict=True):
         share = inside / (projected.frequency**2)[:, None]
         out.append(
             [

@@ -50,14 +50,6 @@ class Term:
             self._transposed = transpose_of(self.operator)
         return np.asarray(self._transposed @ X)
 
-    def symmetric_part(self) -> sp.csr_matrix:
-        A = self.operator.tocsr()
-        if self.symmetry == 1:
-            return sp.csr_matrix(A)
-        if self.symmetry == -1:
-            return sp.csr_matrix(A.shape)
-        return sp.csr_matrix(0.5 * (A + A.T))
-
 
 @dataclass(frozen=True)
 class Coefficients:
@@ -202,7 +194,8 @@ class AffineFamily:
         ).upper_triangle()
         for j in kept:
             if self.terms[j].symmetry == 0:
-                total = total + weights[j] * upper_triangle(self.terms[j].symmetric_part())
+                A = self.terms[j].operator.tocsr()
+                total = total + 0.5 * weights[j] * upper_triangle(sp.csr_matrix(A + A.T))
         return Symmetric(within_range(sp.csr_matrix(total), "M or K"))
 
     def diagonal(self, weights: Array) -> Array:

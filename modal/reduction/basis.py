@@ -40,74 +40,68 @@ UNDERESTIMATE = 2.0  # by which a sketched norm may be too small (see above)
 class Projected:
     """What a point needs, nothing of order n.
 
-    matrices (J, r, r): VᵀA_jV. sketches (J, 2, p, r): Θ A_j V and Ξ A_j V; adjoint_sketches: the
-    same of A_jᵀ (equal up to sign where A_j has a symmetry). symmetry (J,). sizes (G, r, r),
+    matrices (J, r, r): VᵀA_jV. images (2, J, 2, p, r): Θ A_j V and Ξ A_j V, then those of A_jᵀ
+    (equal up to sign where A_j has a symmetry). symmetry (J,). sizes (G, r, r),
     factors (J, G): the size of the terms that products with A_j sum is at most Σ_g factors[j, g]
     sizes[g] (modal/reduction/projection.py). frequency (r,): square
     roots of the Ritz values of K_ref, in whose M-orthonormal coordinates all is. overlap (m, r):
     RᵀM V of the M-orthonormal rigid fields. resolved: rad/s, below which the basis holds every
-    reference mode.
+    reference mode; inf where it spans everything.
     """
 
     matrices: Array
-    sketches: Array
-    adjoint_sketches: Array
+    images: Array
     symmetry: Index
     sizes: Array
     factors: Array
     frequency: Array
     overlap: Array
     resolved: float
-    complete: bool
 
     @property
     def size(self) -> int:
         return int(self.matrices.shape[1])
 
-    def on(self, Z: Array, frequency: Array, resolved: float, complete: bool) -> Projected:
+    def on(self, Z: Array, frequency: Array, resolved: float) -> Projected:
         """Everything on the columns of Z (r, s), in which ZᵀK_ref Z is the squares of
         `frequency`."""
         return replace(
             self,
             matrices=Z.T @ (self.matrices @ Z),
-            sketches=self.sketches @ Z,
-            adjoint_sketches=self.adjoint_sketches @ Z,
+            images=self.images @ Z,
             sizes=Z.T @ (self.sizes @ Z),
             overlap=self.overlap @ Z,
             frequency=frequency,
             resolved=resolved,
-            complete=complete,
         )
 
 
 class ReducedBasis:
     """V (n, r), M-orthonormal and real, with every operator projected; `grow` adds vectors.
 
-    matrices (J, r, r): VᵀA_jV. sketched, transposed (J, 2, p, r): Θ and Ξ of A_jV and of A_jᵀV.
-    sizes (G, r, r): of the terms that products with groups of operators sum. ties (n, m):
-    independent forces by which constraints may act on a part of a mechanism; K_ref⁻¹ of them is in
-    the basis. resolved: rad/s, below which it holds every mode of K_ref.
+    on_vectors: all projections, on V itself. sketches (2, p, n): Θ and Ξ. ties (n, m): independent
+    forces by which constraints may act on a part of a mechanism; K_ref⁻¹ of them is in the basis.
+    resolved: rad/s, below which it holds every mode of K_ref.
     """
 
     def __init__(
         self,
         family: AffineFamily,
         reference: ReferenceOperator,
-        sketches: Sketches,
+        sketches: Array,
         ties: Array | None = None,
     ) -> None:
         self.family, self.reference, self.resolved = family, reference, 0.0
-        # One memory order: products with a restored basis round as those with a new one do.
-        self.theta, self.xi = np.asfortranarray(sketches.theta), np.asfortranarray(sketches.xi)
+        self.sketches = sketches
         self.ties = np.zeros((family.n, 0)) if ties is None else ties
         self.columns = MassBasis(reference.mass)
-        count, p = len(family.terms), self.theta.shape[1]
-        self.matrices = np.zeros((count, 0, 0))
         self.products = ProductSizes.of(family.terms, reference.mass.diagonal())
-        self.sizes = np.zeros((len(self.products.weights), 0, 0))
-        self.sketched = np.zeros((count, 2, p, 0))
-        self.transposed = np.zeros((count, 2, p, 0))
-        self._overlap = np.zeros((0, 0))
+        count, groups = self.products.factors.shape
+        self.on_vectors = Projected(
+            np.zeros((count, 0, 0)), np.zeros((2, count, *sketches.shape[:2], 0)),
+            np.array([term.symmetry for term in family.terms], dtype=np.intp),
+            np.zeros((groups, 0, 0)), self.products.factors, np.zeros(0), np.zeros((0, 0)), 0.0,
+        )  # fmt: skip
         self._images: RigidImages | None = None
         fields, self._rigid = mass_orthonormal(reference.mass, family.rigid)
         if fields.shape[1]:
@@ -125,32 +119,37 @@ class ReducedBasis:
         that whose `arrays` were stored, bit by bit, which factorizes nothing until it grows."""
         if arrays is None:
             reference = ReferenceOperator(family, at)
-            return cls(family, reference, Sketches.random(reference), ties)
+            return cls(family, reference, random_sketches(reference), ties)
         reference = ReferenceOperator(family, at, (arrays["weights"], float(arrays["shift"][0])))
-        made = cls(family, reference, Sketches(arrays["theta"], arrays["xi"]), ties)
+        made = cls(family, reference, np.stack([arrays["theta"].T, arrays["xi"].T]), ties)
         made.columns = MassBasis(reference.mass)
         made.columns.append(arrays["V"], arrays["MV"])
-        made.resolved, made._overlap = float(arrays["resolved"][0]), arrays["overlap"]
-        made.matrices, made.sizes, made.sketched, made.transposed = (
-            arrays[name] for name in ("matrices", "sizes", "sketched", "transposed")
+        made.resolved = float(arrays["resolved"][0])
+        made.on_vectors = replace(
+            made.on_vectors,
+            matrices=arrays["matrices"],
+            sizes=arrays["sizes"],
+            images=np.stack([arrays["sketched"], arrays["transposed"]]),
+            overlap=arrays["overlap"],
         )
         return made
 
     def without_sketches(self) -> Self:
         """A copy that grows on its own, without sketches."""
         made = copy.copy(self)
-        none = np.zeros((self.family.n, 0))
-        made.theta, made.xi = none, none
-        made.sketched, made.transposed = self.sketched[:, :, :0], self.transposed[:, :, :0]
+        made.sketches = self.sketches[:, :0]
+        made.on_vectors = replace(self.on_vectors, images=self.on_vectors.images[..., :0, :])
         return made
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """What `of` takes."""
+        (theta, xi), on_vectors = self.sketches, self.on_vectors
         return {
-            "V": self.columns.V, "MV": self.columns.MV, "theta": self.theta, "xi": self.xi,
+            "V": self.columns.V, "MV": self.columns.MV, "theta": theta.T, "xi": xi.T,
             "resolved": np.array([self.resolved]),
-            "matrices": self.matrices, "sizes": self.sizes, "sketched": self.sketched,
-            "transposed": self.transposed, "overlap": self._overlap,
+            "matrices": on_vectors.matrices, "sizes": on_vectors.sizes,
+            "sketched": on_vectors.images[0], "transposed": on_vectors.images[1],
+            "overlap": on_vectors.overlap,
             "weights": self.reference.weights, "shift": np.array([self.reference.shift]),
         }  # fmt: skip
 
@@ -160,9 +159,9 @@ class ReducedBasis:
         return self.columns.V
 
     @property
-    def sketches(self) -> Array:
-        """Θ and Ξ, (2, p, n)."""
-        return np.stack([self.theta.T, self.xi.T])
+    def tests(self) -> tuple[Array, ...]:
+        """V, Θᵀ and Ξᵀ: by what operators are multiplied from the left."""
+        return self.V, *(sketch.T for sketch in self.sketches)
 
     @property
     def complete(self) -> bool:
@@ -215,45 +214,45 @@ class ReducedBasis:
         return int(fresh.shape[1])
 
     def _append(self, fresh: Array, product: Array) -> None:
-        old, new = self.columns.size, fresh.shape[1]
+        old, new, before = self.size, fresh.shape[1], self.on_vectors
         self.columns = copy.copy(self.columns)
         self.columns.append(fresh, product)
-        V = self.columns.V
-        count = len(self.family.terms)
-        p = self.theta.shape[1]
-        matrices = np.zeros((count, old + new, old + new))
-        matrices[:, :old, :old] = self.matrices
-        sketched = np.zeros((count, 2, p, new))
-        transposed = np.zeros_like(sketched)
-        left, terms = (V, self.theta, self.xi), self.family.terms
-        for j, (term, parts) in enumerate(zip(terms, projections(terms, left, fresh), strict=True)):
-            matrices[j, :, old:], *sketched[j] = parts
+        V, terms = self.V, self.family.terms
+        matrices = np.zeros((len(terms), old + new, old + new))
+        matrices[:, :old, :old] = before.matrices
+        images = np.zeros((*before.images.shape[:-1], new))
+        every = projections(terms, self.tests, fresh)
+        for j, (term, parts) in enumerate(zip(terms, every, strict=True)):
+            matrices[j, :, old:], *images[0, j] = parts
             if term.symmetry:
                 matrices[j, old:, :old] = term.symmetry * matrices[j, :old, old:].T
                 corner = matrices[j, old:, old:]
                 matrices[j, old:, old:] = 0.5 * (corner + term.symmetry * corner.T)
-                transposed[j] = term.symmetry * sketched[j]
+                images[1, j] = term.symmetry * images[0, j]
         plain = [j for j, term in enumerate(terms) if not term.symmetry]
-        images = projections([terms[j] for j in plain], left, fresh, transposed=True)
-        for j, (whole, *parts) in zip(plain, images, strict=True):
+        adjoint = projections([terms[j] for j in plain], self.tests, fresh, transposed=True)
+        for j, (whole, *parts) in zip(plain, adjoint, strict=True):
             matrices[j, old:, :old] = whole[:old].T
-            transposed[j] = parts
-        sizes = np.zeros((len(self.products.weights), old + new, old + new))
-        sizes[:, :old, :old] = self.sizes
+            images[1, j] = parts
+        sizes = np.zeros((len(before.sizes), old + new, old + new))
+        sizes[:, :old, :old] = before.sizes
         for size, weights in zip(sizes, self.products.weights, strict=True):
             size[:, old:] = V.T @ (weights[:, None] * fresh)
             size[old:, :old] = size[:old, old:].T
-        self.matrices, self.sizes = matrices, sizes
-        self.sketched = np.concatenate([self.sketched, sketched], axis=3)
-        self.transposed = np.concatenate([self.transposed, transposed], axis=3)
-        self._overlap = self._rigid.T @ V
+        self.on_vectors = replace(
+            before,
+            matrices=matrices,
+            sizes=sizes,
+            images=np.concatenate([before.images, images], axis=-1),
+            overlap=self._rigid.T @ V,
+        )
         if self.family.rigid.shape[1]:
             self._without_rigid()
 
     @property
     def images(self) -> RigidImages:
         """The products of the operators of the basis with the rigid fields; the last are stored."""
-        count = len(self.matrices)
+        count = len(self.on_vectors.matrices)
         if self._images is None or len(self._images.inner) != count:
             operators = [term.operator for term in self.family.terms[:count]]
             self._images = RigidImages(self.reference.mass, self.family.rigid, operators)
@@ -261,16 +260,18 @@ class ReducedBasis:
 
     def _without_rigid(self) -> None:
         """Remove what round-off makes of operators that annihilate the rigid fields."""
-        inside = self._overlap.T @ self._overlap
+        on_vectors = self.on_vectors
+        inside, matrices = on_vectors.overlap.T @ on_vectors.overlap, on_vectors.matrices
         for j in np.flatnonzero(self.images.annihilates):
-            A = self.matrices[j] - self.matrices[j] @ inside
-            self.matrices[j] = A - inside @ A
-            for sketches in (self.sketched, self.transposed):
-                sketches[j] -= sketches[j] @ inside
+            A = matrices[j] - matrices[j] @ inside
+            matrices[j] = A - inside @ A
+            on_vectors.images[:, j] -= on_vectors.images[:, j] @ inside
 
     def ritz(self) -> tuple[Array, Array]:
         """Ritz values (r,) of (K_ref, M), ascending, and their vectors (r, r)."""
-        K = np.tensordot(self.reference.weights, self._symmetric(), axes=1)
+        matrices = self.on_vectors.matrices
+        symmetric = 0.5 * (matrices + matrices.transpose(0, 2, 1))
+        K = np.tensordot(self.reference.weights, symmetric, axes=1)
         squares, Z = la.eigh(K + self.reference.shift * np.eye(len(K)))
         return squares, Z
 
@@ -282,62 +283,41 @@ class ReducedBasis:
         of the whole model some of these make Vᵀ(ρ + S f) = 0. As K_ref⁻¹S is in the basis, this is
         the smallest of all ρ + S f in the norm dual to K_ref.
         """
-        symmetry = np.array([term.symmetry for term in self.family.terms], dtype=np.intp)
-        sketched, transposed = self.sketched, self.transposed
+        resolved, made = np.inf if self.complete else self.resolved, self.on_vectors
         if self.ties.shape[1]:
             forces, balance = self.sketches @ self.ties, self._balance
-            sketched, transposed = (
-                images - np.einsum("spm,jmr->jspr", forces, balance @ matrices)
-                for images, matrices in (
-                    (sketched, self.matrices),
-                    (transposed, self.matrices.transpose(0, 2, 1)),
-                )
-            )
-        whole = Projected(
-            self.matrices, sketched, transposed, symmetry, self.sizes, self.products.factors,
-            np.ones(self.size), self._overlap, self.resolved, self.complete,
-        )  # fmt: skip
-        if self.ties.shape[1]:
-            self.rotation = np.eye(self.size)
-            return whole
+            both = np.stack([made.matrices, made.matrices.transpose(0, 2, 1)])
+            images = made.images - np.einsum("spm,tjmr->tjspr", forces, balance @ both)
+            self.rotation, frequency = np.eye(self.size), np.ones(self.size)
+            return replace(made, images=images, frequency=frequency, resolved=resolved)
         squares, self.rotation = self.ritz()
         frequency = np.sqrt(np.maximum(squares, np.finfo(float).tiny))
-        made = whole.on(self.rotation, frequency, self.resolved, self.complete)
-        for j in np.flatnonzero(symmetry):
+        made = made.on(self.rotation, frequency, resolved)
+        for j in np.flatnonzero(made.symmetry):
             A = made.matrices[j]
-            made.matrices[j] = 0.5 * (A + symmetry[j] * A.T)
+            made.matrices[j] = 0.5 * (A + made.symmetry[j] * A.T)
         return made
-
-    def _symmetric(self) -> Array:
-        return 0.5 * (self.matrices + self.matrices.transpose(0, 2, 1))
 
     def lift(self, coordinates: NDArray[np.inexact[Any]]) -> NDArray[np.inexact[Any]]:
         """Full vectors (n, …) of coordinates (r, …), those of the last `projected`."""
         return np.asarray(self.columns.V @ (self.rotation @ coordinates))
 
 
-@dataclass(frozen=True)
-class Sketches:
-    """Θᵀ and Ξᵀ (n, p): see the head of this file."""
-
-    theta: Array
-    xi: Array
-
-    @classmethod
-    def random(cls, reference: ReferenceOperator) -> Sketches:
-        """Of SKETCHES columns, seeded: a sweep repeats bit by bit."""
-        n = reference.family.n
-        rng = np.random.default_rng(23)
-        mass, diagonal = reference.mass, reference.mass.diagonal()
-        if isinstance(mass, Kronecker) and mass.scalar is not None:
-            low, high = mass_bounds(mass.m, mass.m.diagonal())  # those of m ⊗ I are those of m
-        else:
-            low, high = mass_bounds(mass, diagonal)
-        random = rng.standard_normal((n, SKETCHES))
-        random *= np.sqrt(high * diagonal / SKETCHES)[:, None]
-        xi = rng.standard_normal((n, SKETCHES))
-        xi *= np.sqrt(1.0 / (low * diagonal * SKETCHES))[:, None]
-        return cls(reference.solve(random), xi)
+def random_sketches(reference: ReferenceOperator) -> Array:
+    """Θ and Ξ (2, p, n), see the head of this file, of SKETCHES seeded columns: a sweep repeats bit
+    by bit."""
+    n = reference.family.n
+    rng = np.random.default_rng(23)
+    mass, diagonal = reference.mass, reference.mass.diagonal()
+    if isinstance(mass, Kronecker) and mass.scalar is not None:
+        low, high = mass_bounds(mass.m, mass.m.diagonal())  # those of m ⊗ I are those of m
+    else:
+        low, high = mass_bounds(mass, diagonal)
+    random = rng.standard_normal((n, SKETCHES))
+    random *= np.sqrt(high * diagonal / SKETCHES)[:, None]
+    xi = rng.standard_normal((n, SKETCHES))
+    xi *= np.sqrt(1.0 / (low * diagonal * SKETCHES))[:, None]
+    return np.stack([reference.solve(random).T, xi.T])
 
 
 def mass_bounds(mass: Any, diagonal: Array, steps: int = 30) -> tuple[float, float]:

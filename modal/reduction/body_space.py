@@ -227,7 +227,7 @@ class BodySpace(Space):
         outside = float(np.nanmin(np.abs(anchors.eigenvalues[:, -1]), initial=shared.resolved))
         other = copy.copy(self)
         other.coordinates = np.asarray(Q @ Z)
-        other.projected = shared.on(other.coordinates, np.sqrt(squares), outside, False)
+        other.projected = shared.on(other.coordinates, np.sqrt(squares), outside)
         return other
 
     @property

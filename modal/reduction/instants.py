@@ -148,7 +148,7 @@ class Instants(SmallMatrices):
     @property
     def resolved(self) -> float:
         """rad/s, below which the bases hold every reference mode; inf where they span all."""
-        return min(np.inf if p.complete else p.resolved for p in self.projected.values())
+        return min(projected.resolved for projected in self.projected.values())
 
     @property
     def complement(self) -> Array:
@@ -191,9 +191,9 @@ class Instants(SmallMatrices):
     def sketch(self, name: str, roles: Roles, transposed: bool = False) -> Inexact:
         """Θ and Ξ of the residuals of one part, (P, 2, p, k)."""
         part, at = self.projected[name], self.coefficients[name]
-        sketches = part.adjoint_sketches if transposed else part.sketches
-        J, two, p, r = sketches.shape
-        flat = sketches.reshape(J, -1)
+        images = part.images[int(transposed)]
+        J, two, p, r = images.shape
+        flat = images.reshape(J, -1)
         out = np.zeros((len(at), two * p, roles[0].shape[2]), dtype=np.result_type(*roles))
         for table, vectors in zip(at.table, roles, strict=True):
             if np.any(table):

@@ -8,7 +8,6 @@ costs one product with a small table.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -138,27 +137,18 @@ class InterpolatedMotion:
                     sums[:, number] += table[:, k * width : (k + 1) * width]
         return replace(self.interpolant, table=sums)
 
-    @cached_property
-    def _sums(self) -> Interpolant:
-        """M, C + D and all stiffness on the entries of the pattern, (3, entries)."""
-        return self.on_entries(("M",), DAMPING_PARTS, STIFFNESS_PARTS)
-
     def matrices(self, times: Array) -> Array:
         """M, C + D and all stiffness at times (P,), (3, P, n, n)."""
-        values, pattern = self._sums.many(times), self.pattern
-        n = pattern.shape[0]
-        rows = np.repeat(np.arange(n), np.diff(pattern.indptr))
-        out = np.zeros((3, len(values), n, n))
-        out[:, :, rows, pattern.indices] = values.swapaxes(0, 1)
-        return out
+        series = self.freeze_many(times)
+        return np.stack([series.mass, series.damping, series.stiffness])
 
     def projected(self, V: Array) -> ProjectedMotion:
         """M, C + D and all stiffness on a space V (n, r), as functions of time.
 
         The table of the polynomials is projected, once.
         """
-        table = self.on_space(self._sums.table, V)
-        return ProjectedMotion(replace(self.interpolant, table=table))
+        sums = self.on_entries(("M",), DAMPING_PARTS, STIFFNESS_PARTS)
+        return ProjectedMotion(replace(sums, table=self.on_space(sums.table, V)))
 
     def on_space(self, sums: Array, V: Array) -> Array:
         """VᵀAV (m, groups, r, r) of the matrices A with entries `sums` (m, groups, entries)."""

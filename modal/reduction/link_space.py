@@ -12,7 +12,7 @@ below the first elastic frequency, is factorized once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -106,8 +106,8 @@ class Link:
 
     def reduced(self, basis: ReducedBasis, slaves: Index) -> ReducedBody:
         """The body in the coordinates of its basis, the displacements of `slaves` among them."""
-        loads = self.stressing.shape[1]
-        return ReducedBody.of(self.body, basis.V, slaves, self.numbers, basis.matrices, loads)
+        loads, matrices = self.stressing.shape[1], basis.on_vectors.matrices
+        return ReducedBody.of(self.body, basis.V, slaves, self.numbers, matrices, loads)
 
 
 def links_of(mechanism: Mechanism) -> dict[str, Link]:
@@ -194,13 +194,9 @@ class LinkFamily:
 
     def coefficients(self, points: Sequence[Point]) -> LinkPoints:
         """Mechanisms and times. Raises AccuracyError where the links are others."""
-        return self.of_systems((point, self.freeze(point)) for point in points)
-
-    def of_systems(self, systems: Iterable[tuple[Point, FrozenSystem]]) -> LinkPoints:
-        """The same from points and their frozen systems."""
         mechanisms, times = [], []
-        for point, system in systems:
-            machine = linked(system)
+        for point in points:
+            machine = linked(self.freeze(point))
             if machine is None or not same_links(self.first, machine):
                 raise AccuracyError(f"at {dict(point)}: the mechanism has other links than before")
             mechanisms.append(machine.mechanism)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -17,47 +16,16 @@ from modal.types import Array
 CLEAR = np.sqrt(HALF)
 
 
-class _Columns:
-    """A growing (n, r) in Fortran order. Copies share one store; only the longest writes on."""
-
-    def __init__(self, rows: int) -> None:
-        self.store, self.used, self.size = np.empty((rows, 0), order="F"), [0], 0
-
-    @property
-    def values(self) -> Array:
-        return self.store[:, : self.size]
-
-    def append(self, block: Array) -> _Columns:
-        """With the columns of a block behind its own."""
-        made = copy.copy(self)
-        made.size = self.size + block.shape[1]
-        if self.used[0] != self.size or made.size > self.store.shape[1]:
-            room = 2 * made.size  # memory that is not written costs nothing
-            made.store, made.used = np.empty((len(self.store), room), order="F"), [0]
-            made.store[:, : self.size] = self.values
-        made.store[:, self.size : made.size] = block
-        made.used[0] = made.size
-        return made
-
-
 class MassBasis:
     """V (n, r) with VᵀMV = I, and MV."""
 
     def __init__(self, mass: Any) -> None:
         self.mass = mass
-        self._V, self._MV = _Columns(mass.shape[0]), _Columns(mass.shape[0])
-
-    @property
-    def V(self) -> Array:
-        return self._V.values
-
-    @property
-    def MV(self) -> Array:
-        return self._MV.values
+        self.V = self.MV = np.empty((mass.shape[0], 0), order="F")
 
     @property
     def size(self) -> int:
-        return self._V.size
+        return int(self.V.shape[1])
 
     def directions(self, block: Array) -> tuple[Array, Array]:
         """What the block (n, q) brings beyond V, M-orthonormal (n, p ≤ q), and M times it.
@@ -90,4 +58,5 @@ class MassBasis:
 
     def append(self, block: Array, product: Array) -> None:
         """Add columns that `directions` gave."""
-        self._V, self._MV = self._V.append(block), self._MV.append(product)
+        self.V = np.asfortranarray(np.hstack([self.V, block]))
+        self.MV = np.asfortranarray(np.hstack([self.MV, product]))

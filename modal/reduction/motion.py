@@ -136,13 +136,13 @@ class BodyMotion(ReducedMotion):
         family.register(system)
         if len(family.terms) > known:
             basis, Z = self._basis, self._basis.rotation
-            new = projections(family.terms[known:], (basis.V, basis.theta, basis.xi), basis.V)
+            new = projections(family.terms[known:], basis.tests, basis.V)
             matrices = np.stack([Z.T @ parts[0] @ Z for parts in new])
             sketches = np.stack([np.stack(parts[1:]) @ Z for parts in new])
             self._projected = replace(
                 projected,
                 matrices=np.concatenate([projected.matrices, matrices]),
-                sketches=np.concatenate([projected.sketches, sketches]),
+                images=np.concatenate([projected.images[:1], sketches[None]], axis=1),
             )
         return system
 
@@ -265,22 +265,12 @@ def link_motion(
     enough."""
     mechanism = system.mechanism
     space = LinkSpace(LinkFamily(system), k, accuracy)
-    for name, part in _on_links(system, shapes).items():
-        space.parts[name].include(part)
-    for name, part in _on_links(system, forces).items():
-        space.parts[name].include(space.parts[name].solve(part))
+    links = space.frame
+    for name, basis in space.parts.items():
+        if len(shapes):
+            basis.include(links.on_bodies(np.stack(shapes, axis=1)[None])[name][0])
+        if len(forces):
+            basis.include(basis.solve(links.on_bodies(np.stack(forces, axis=1)[None])[name][0]))
     space.refresh()
     worst = space.train_for_good(LinkPoints.of(mechanism, np.linspace(*times, SAMPLE)))
     return None if worst > 1.0 else LinkMotion(space, mechanism)
-
-
-def _on_links(system: MechanismSystem, vectors: Sequence[Array]) -> dict[str, Array]:
-    """Vectors (N,) of a mechanism on the DOFs of its large links, (n, m), where they are not 0."""
-    if not len(vectors):
-        return {}
-    mechanism = system.mechanism
-    elastic, offsets = mechanism.elastic(system.driven), mechanism.topology.offsets
-    whole = np.zeros((int(offsets[-1]), len(vectors)))
-    whole[elastic.masters] = np.stack(vectors, axis=1)
-    parts = zip(mechanism.bodies, np.split(whole, offsets[1:-1]), strict=True)
-    return {name: part for name, part in parts if mechanism.is_large(name) and np.any(part)}

@@ -230,7 +230,16 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
     A[:, r:, :r] = -K / frequency[:, None, :]
     A[:, r:, r:] = -E
     spread = np.linalg.norm(A, axis=(1, 2))
-    return _of_vectors(*_lowest(A, spread, k, frequency), frequency, spread, k)
+    lam, X, Y = _lowest(A, spread, k, frequency)
+    pairing = np.abs(np.einsum("prk,prk->pk", Y.conj(), X))
+    condition = np.linalg.norm(X, axis=1) * np.linalg.norm(Y, axis=1)
+    condition = condition / np.maximum(pairing, np.finfo(float).tiny)
+    condition[np.isnan(lam)] = np.nan
+    modes = SmallModes(
+        lam, X[:, :r] / frequency[:, :, None], Y[:, r:], condition, spread,
+        np.zeros(P, dtype=bool),
+    )  # fmt: skip
+    return modes.filled(k)
 
 
 def _lowest(A: Array, spread: Array, k: int, frequency: Array) -> tuple[Complex, Complex, Complex]:
@@ -271,19 +280,3 @@ def _sizes(A: Array, lam: Complex, X: Complex, frequency: Array) -> Array:
             np.einsum("ij,ij->j", shapes.conj(), shapes).real,
         )
     return out
-
-
-def _of_vectors(
-    lam: Complex, X: Complex, Y: Complex, frequency: Array, spread: Array, k: int
-) -> SmallModes:
-    """From right and left vectors of the state matrices."""
-    r = frequency.shape[1]
-    pairing = np.abs(np.einsum("prk,prk->pk", Y.conj(), X))
-    condition = np.linalg.norm(X, axis=1) * np.linalg.norm(Y, axis=1)
-    condition = condition / np.maximum(pairing, np.finfo(float).tiny)
-    condition[np.isnan(lam)] = np.nan
-    modes = SmallModes(
-        lam, X[:, :r] / frequency[:, :, None], Y[:, r:], condition, spread,
-        np.zeros(len(lam), dtype=bool),
-    )  # fmt: skip
-    return modes.filled(k)

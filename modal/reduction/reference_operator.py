@@ -8,7 +8,6 @@ turns residuals into new basis vectors and the norm in which residuals are measu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 import scipy.linalg as la
@@ -48,23 +47,22 @@ class ReferenceOperator:
                 "M: must be positive definite, and has a diagonal entry that is not positive"
             )
         if chosen is None:
-            self.weights, self.shift = self._choose(at)
+            self._choose(at)
         else:
             self.weights, self.shift = chosen
+            self._square = self._mean_square(self.weights)
 
-    def _choose(self, at: Coefficients) -> tuple[Array, float]:
-        """The weights and shift of the first candidate that is positive definite.
+    def _choose(self, at: Coefficients) -> None:
+        """Take the weights and shift of the first candidate that is positive definite.
 
         The middle of the sweep is nearest to all points; where it is too soft, the first point
         (often rest) comes next, then the middle with more and more mass.
         """
         for weights, shift in self._candidates(at):
-            self._factor = self._factorize(weights, shift)
-            if self._factor is None:
-                continue
-            self._square = self._mean_square(weights)
-            if self._lowest() > ZERO_PIVOT * self._square:
-                return weights, shift
+            self.weights, self.shift, self._square = weights, shift, self._mean_square(weights)
+            self._factor = self._factorize()
+            if self._factor is not None and self._lowest() > ZERO_PIVOT * self._square:
+                return
             self.destroy()
         raise SingularSystemError(
             f"no shift up to {shift:.3g} (rad/s)² makes the stiffness positive definite"
@@ -115,13 +113,9 @@ class ReferenceOperator:
         """
         return ROUND_OFF * self._square / (2.0 * np.maximum(sizes, np.finfo(float).tiny))
 
-    @cached_property
-    def _square(self) -> float:
-        return self._mean_square(self.weights)
-
-    def _factorize(self, weights: Array, shift: float) -> Factorization | None:
+    def _factorize(self) -> Factorization | None:
         """The factor of K_ref; None where it is not positive definite."""
-        K = self.family.symmetric_upper(weights + shift * self.mass_weights)
+        K = self.family.symmetric_upper(self.weights + self.shift * self.mass_weights)
         dofs = self.family.dofs
         return cholesky(K, None if dofs is None else dofs.rigid_motions)
 
@@ -129,7 +123,7 @@ class ReferenceOperator:
     def factor(self) -> Factorization:
         """The factorization of K_ref; made now if weights and shift were given."""
         if self._factor is None:
-            self._factor = self._factorize(self.weights, self.shift)
+            self._factor = self._factorize()
         if self._factor is None:
             raise SingularSystemError("the reference stiffness is not positive definite")
         return self._factor

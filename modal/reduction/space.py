@@ -272,18 +272,10 @@ Side = tuple[bool, Array, Array]
 def mixed_residuals(part: ReducedBasis, sides: Sequence[Side], mix: Array) -> Array:
     """Combinations (n, count) of the residuals of a part; mix (columns, count)."""
     terms, V = part.family.terms[: len(sides[0][2])], part.V[:, : len(part.rotation)]
-    blocks, start = [], 0
-    for _, sketch, coordinates in sides:
-        stop = start + sketch.shape[1]
-        blocks.append(part.rotation @ (coordinates @ mix[start:stop]))
-        start = stop
-    if len(sides) == 1:
-        return combined(terms, V, blocks[0])
-    # Symmetric and skew matrices multiply both kinds of residuals at once.
-    right, left = blocks
-    symmetry = np.array([term.symmetry for term in terms])[:, None, None]
-    both = combined(terms, V, right + symmetry * left)
-    return both + combined(terms, V, np.where(symmetry == 0, left, 0.0), transposed=True)
+    total = np.zeros((len(V), mix.shape[1]))
+    for (transposed, _, x), weights in zip(sides, np.split(mix, len(sides)), strict=True):
+        total += combined(terms, V, part.rotation @ (x @ weights), transposed)
+    return total
 
 
 def of_part(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -21,19 +21,15 @@ def swept_values(
     """Name and values (T,) of what is swept. Raises InputError."""
     if times is not None and over is not None:
         raise InputError(f"{caller}: give times or over, not both")
-    name, given = ("time", times) if over is None else _only(over)
+    if over is not None and len(over) != 1:
+        raise InputError(f"over: give exactly one parameter, got {', '.join(over) or 'none'}")
+    name, given = ("time", times) if over is None else next(iter(over.items()))
     values = as_numbers(given, name)
     if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values)):
         raise InputError(
             f"{name}: expected finite numbers, a one-dimensional array, got {value_text(given)}"
         )
     return name, values
-
-
-def _only(over: Mapping[str, ArrayLike]) -> tuple[str, ArrayLike]:
-    if len(over) != 1:
-        raise InputError(f"over: give exactly one parameter, got {', '.join(over) or 'none'}")
-    return next(iter(over.items()))
 
 
 def frozen_at(model: Any, point: Mapping[str, float], fixed: Mapping[str, Any]) -> FrozenSystem:

@@ -82,7 +82,9 @@ def unbalance_response(
     if not nodes and not any(disc.skew for _, disc in rotor.discs):
         raise InputError("unbalances: give at least one (position, kg·m, phase)")
     first = rotor.freeze(float(spins[0]))
-    places = Probes.of(first, _lateral(first) if probes is None else probes, "probes")
+    assert first.dofs is not None  # of a rotor
+    lateral = np.flatnonzero(np.isin(first.dofs.component, (1, 2))).tolist()  # uy and uz
+    places = Probes.of(first, lateral if probes is None else probes, "probes")
     rows = []
     for spin in spins.tolist():
         system = rotor.freeze(spin)
@@ -112,13 +114,6 @@ def _node(rotor: Rotor, entry: Unbalance) -> int:
             f"unbalances: no node at {values[0]:g} m; the nearest is at {x[node]:.6g} m"
         )
     return node
-
-
-def _lateral(system: FrozenSystem) -> list[int]:
-    """Numbers of uy and uz of all nodes."""
-    assert system.dofs is not None  # of a rotor
-    lateral = (system.dofs.component == 1) | (system.dofs.component == 2)
-    return [int(k) for k in np.flatnonzero(lateral)]
 
 
 def _unit_load(

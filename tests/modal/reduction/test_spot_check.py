@@ -13,7 +13,7 @@ import modal.reduction.full_order as module
 from assembly.errors import AccuracyError
 from modal.eigen.quadratic import in_parts
 from modal.reduction.affine import AffineFamily
-from modal.reduction.basis import ReducedBasis, Sketches
+from modal.reduction.basis import ReducedBasis, random_sketches
 from modal.reduction.body_space import BodySpace
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.full_order import full_order_modes, random_shapes, spot_check, unmatched
@@ -48,7 +48,7 @@ def test_refinement_from_little_equals_lapack(kind: str, given: int) -> None:
         modes = reducer.solve(here).modes
         shapes = np.hstack([modes.right[0][:, :given], modes.left[0][:, :given]])
         reference = reducer.reference
-        basis = ReducedBasis(reducer.family, reference, Sketches.random(reference))
+        basis = ReducedBasis(reducer.family, reference, random_sketches(reference))
         basis.include(in_parts(reducer.basis.lift(shapes)))
         poor = copy.copy(reducer)
         poor.parts = {BODY: basis}
@@ -121,7 +121,7 @@ def test_a_wrong_projection_is_found_out() -> None:
     """The projected stiffness off by 1e-4, as is the basis that the check starts from."""
     reducer = reducer_of(Chain(14, damping=0.1), [dict(omega=s) for s in (0.1, 0.5, 0.9)])
     stiffness = int(np.argmax(reducer.reference.weights))
-    reducer.basis.matrices[stiffness] *= 1.0 + 1e-4
+    reducer.basis.on_vectors.matrices[stiffness] *= 1.0 + 1e-4
     reducer.projected = reducer.basis.projected()
     with pytest.raises(AccuracyError, match="reduced basis"):
         spot_check(reducer, [dict(omega=0.5)], 1)
@@ -138,7 +138,7 @@ def test_a_mode_that_the_basis_lacks_is_found_out(lost: int) -> None:
     reducer.wanted = K
     full = in_parts(reducer.basis.lift(modes.right[0]))
     family, reference = reducer.family, reducer.reference
-    basis = ReducedBasis(family, reference, Sketches.random(reference))
+    basis = ReducedBasis(family, reference, random_sketches(reference))
     basis.resolved = reducer.basis.resolved
     basis.include(full)
     reducer.parts = {BODY: basis}
