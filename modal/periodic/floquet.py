@@ -239,7 +239,7 @@ def _all_modes(
             with phase("matrices of the motion", progress):
                 smooth = periodic_interpolant(equations.first_orders, t0, period)
         A = Balanced.energy(smooth or equations.first_order, here)
-        n, weights = here.system.n, np.sqrt(np.maximum(here.M.diagonal(), 0.0))
+        n, weights = here.n, np.sqrt(np.maximum(here.M.diagonal(), 0.0))
     fastest = float(np.abs(la.eigvals(A.many(np.array([t0]))[0])).max())
     # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
     deviation = 0.0 if smooth is None else smooth.deviation * fastest

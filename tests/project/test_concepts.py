@@ -30,7 +30,7 @@ GONE = {
 ONLY = {
     r"^class \w+\(Space\)": "reduction/body_space reduction/link_space tracking/smooth_space",
     r"^UNDERESTIMATE\b": "reduction/basis",
-    r"\bSketches\(": "reduction/basis",
+    r"^def random_sketches\b": "reduction/basis",
     r"^class MassBasis\b": "reduction/mass_basis",
     r"\bleggauss\(": "transient/integrators/tableau",
     r"\bimport zarr\b": "maps/store",
