@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -188,3 +188,20 @@ def test_matching_is_one_to_one() -> None:
     found = np.array([-0.1 + 1j, 2j, 3j])
     assert unmatched(found, bound, found.conj(), bound, 0.0) is None
     assert unmatched(found, bound, -found.conj(), bound, 0.0) == 0.1 + 1j
+
+
+def test_a_point_without_any_bound_is_left_to_a_full_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is claimed nothing can be wrong: maps far beyond their divergence met this."""
+    arguments, at = KINDS["conservative"]
+    space = reducer_of(Chain(12, **arguments), [at(s) for s in (0.0, 0.5, 1.0)])
+    points = [at(0.3), at(0.7)]
+    assert spot_check(space, points, 2) == 2
+    solve = space.solve
+
+    def without(at: Any) -> CertifiedModes:
+        found = solve(at)
+        infinite = np.full(found.bounds.error_bound.shape, np.inf)
+        return replace(found, bounds=replace(found.bounds, error_bound=infinite))
+
+    monkeypatch.setattr(space, "solve", without)
+    assert spot_check(space, points, 2) == 0
