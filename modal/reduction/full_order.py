@@ -159,8 +159,8 @@ def spot_check(space: Space, points: Sequence[Point], wanted: int, k: int | None
     The full ones come from the factorization of the space. Where that does not converge, or the
     model has rigid motions, they come from a separate solve. A point that has operators of its own
     is skipped: it is solved in full anyway. So is one where no reduced eigenvalue has a bound, and
-    one whose solve fails (a stiffness that is singular there). Returns the number of points compared. Raises AccuracyError when the two sets
-    of eigenvalues differ by more than the bounds.
+    one whose solve fails (a stiffness that is singular there). Returns the number of points
+    compared. Raises AccuracyError when the two sets of eigenvalues differ by more than the bounds.
     """
     compared = 0
     random: dict[str, Array] = {}
