@@ -19,7 +19,6 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.optimize import linear_sum_assignment
 
 from modal.data.progress import phase, shown
-from modal.periodic.balanced import Balanced, energy_root
 from modal.periodic.collocation import GAUSS, monodromy
 from modal.periodic.floquet import on_basis
 from modal.periodic.galerkin import GalerkinModel, modal_basis
@@ -30,7 +29,13 @@ from modal.reduction.interpolation import (
     periodic_interpolant,
 )
 from modal.reduction.tolerances import GUARD
-from modal.transient.equations import FirstOrderModel, SecondOrderModel, is_second_order
+from modal.transient.equations import (
+    Balanced,
+    FirstOrderModel,
+    SecondOrderModel,
+    energy_root,
+    is_second_order,
+)
 from modal.types import Array, Complex
 
 RECORDS = 65  # instants of a period that are tracked by default, and where coordinates are taken

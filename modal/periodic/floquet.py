@@ -20,7 +20,6 @@ from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase, shown
 from modal.eigen.tolerances import ZERO
-from modal.periodic.balanced import Balanced
 from modal.periodic.collocation import step_maps
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
@@ -34,7 +33,13 @@ from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, TOLERANCE
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
 from modal.reduction.tolerances import GUARD
-from modal.transient.equations import FirstOrderModel, SecondOrderModel, freezer, is_second_order
+from modal.transient.equations import (
+    Balanced,
+    FirstOrderModel,
+    SecondOrderModel,
+    freezer,
+    is_second_order,
+)
 from modal.transient.tolerances import INSTANTS
 
 Method = Literal["dense", "reduced"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from assembly.mechanisms.mechanism import Mechanism
-from modal.periodic.balanced import Balanced
 from modal.periodic.collocation import monodromy
 from modal.reduction.interpolation import periodic_interpolant
-from modal.transient.equations import SecondOrderModel
+from modal.transient.equations import Balanced, SecondOrderModel
 
 
 def full_growth(mechanism: Mechanism, period: float, steps: int) -> float:

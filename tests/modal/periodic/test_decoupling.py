@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose
 
 import modal
 from modal.periodic import decoupling
-from modal.periodic.balanced import Balanced
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.magnus import propagator_factors
 from modal.periodic.product_eigen import product_modes
 from modal.reduction.interpolation import one_by_one, periodic_interpolant
+from modal.transient.equations import Balanced
 from studies import slider_crank
 
 T = 2.0 * np.pi

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 import assembly
 import modal
 from assembly import FrozenSystem
-from modal.periodic.balanced import Balanced
 from modal.periodic.collocation import step_maps
 from modal.periodic.periodic_modes import harmonics, propagated
 from modal.proofs.all_modes import all_modes
@@ -21,7 +20,7 @@ from modal.reduction.interpolation import (
     one_by_one,
     periodic_interpolant,
 )
-from modal.transient.equations import SecondOrderModel
+from modal.transient.equations import Balanced, SecondOrderModel
 from studies import slider_crank
 
 
