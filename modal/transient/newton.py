@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.errors import ConvergenceError
+from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.linalg.factorization import Factorization
 from modal.transient.integrators.stages import Force, Stages, State
 from modal.transient.step_matrices import Factor, factorized
@@ -123,7 +123,7 @@ class Newton:
         near = self._near
         try:
             return self._step(t, h, state)
-        except ConvergenceError as fault:
+        except (ConvergenceError, SingularSystemError) as fault:
             self._near = near
             self.destroy()
             raise ConvergenceError(

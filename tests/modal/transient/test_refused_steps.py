@@ -7,7 +7,8 @@ import pytest
 
 import assembly
 import modal
-from modal.transient import stepping
+from assembly.errors import SingularSystemError
+from modal.transient import newton, stepping
 from modal.transient.integrators.stages import Stages, State
 from modal.transient.nonlinear import NonlinearAlpha
 
@@ -60,6 +61,30 @@ def test_a_step_of_soft_links_is_not_refused(monkeypatch: pytest.MonkeyPatch) ->
     rest = (np.zeros(machine.freeze(0.0).n),) * 2
     monkeypatch.setattr(NonlinearAlpha, "change_step", divided)
     out = modal.integrate(machine, (0.0, 0.016), rest, nonlinear=True, step=8e-3)
+    assert out.sizes["time"] == 3
+
+
+def test_a_step_whose_matrix_is_singular_is_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Newton iterate may lie where the tangent has no inverse: the step is too long."""
+    factorized, lengths = newton.factorized, []
+
+    def first_fails(matrix: object) -> object:
+        if len(lengths) == 1:
+            raise SingularSystemError("a matrix is singular")
+        return factorized(matrix)
+
+    original = NonlinearAlpha.factorize
+
+    def factorize(self: NonlinearAlpha, at: object, h: float) -> object:
+        lengths.append(h)
+        return original(self, at, h)
+
+    monkeypatch.setattr(newton, "factorized", first_fails)
+    monkeypatch.setattr(NonlinearAlpha, "factorize", factorize)
+    machine = two_links()
+    rest = (np.zeros(machine.freeze(0.0).n),) * 2
+    out = modal.integrate(machine, (0.0, 2e-3), rest, nonlinear=True, step=1e-3)
+    assert lengths[:2] == [1e-3, 5e-4]
     assert out.sizes["time"] == 3
 
 
