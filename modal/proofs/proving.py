@@ -191,8 +191,8 @@ class ProvingSpace(BodySpace):
         )  # fmt: skip
         return np.asarray(complete & ~hidden.any(axis=1) & ~grows.any(axis=1))
 
-    def local(self, at: Coefficients, guard: int = 1) -> Self:
-        other = super().local(at, guard)
+    def local(self, at: Coefficients, guards: int = 4, apart: float = 0.8) -> Self:
+        other = super().local(at, guards, apart)
         other._parent, other._forms = self, None
         return other
 

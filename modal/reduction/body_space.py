@@ -200,18 +200,24 @@ class BodySpace(Space):
         most = max(part.eigenvalues.shape[1] for part in parts)
         return SmallModes.joined([part.filled(most) for part in parts]), left
 
-    def local(self, at: Coefficients, guard: int = 1) -> Self:
+    def local(self, at: Coefficients, guards: int = 4, apart: float = 0.8) -> Self:
         """A space of few vectors for points near those of `at`; not one that grows.
 
         Over a tile of a map the wanted modes span far fewer directions than over the map. Those of
         the points `at`, right and left, are compressed to the directions that matter (second order:
         what is left out at relative size t costs t² in an eigenvalue), and all that is projected or
-        sketched is restricted to them. The bounds stay those of the full problem. guard: modes
-        beyond those wanted that its basis holds: the next is then not too near.
+        sketched is restricted to them. The bounds stay those of the full problem.
+
+        guards: modes beyond those wanted that its basis holds at most; one at least, and so many
+        that |λ| of the last wanted one is `apart` times that of the first that is left out.
         """
-        shared = self.projected
-        count = min(self.wanted + self.extra + guard + 1, shared.size)
-        anchors = self.lowest(self.on(at), count)
+        shared, last = self.projected, self.wanted + self.extra
+        anchors = self.lowest(self.on(at), min(last + guards + 1, shared.size))
+        size = np.abs(anchors.eigenvalues)
+        beyond = np.nan_to_num(size[:, last + 1 :], nan=np.inf).min(axis=0)
+        far = np.flatnonzero(apart * beyond >= np.nan_to_num(size[:, :last]).max())
+        if far.size:
+            anchors = anchors.first(last + 2 + int(far[0]))
         columns = []
         for vectors in (anchors.right, anchors.left):
             kept = vectors[:, :, :-1].transpose(1, 0, 2).reshape(shared.size, -1)
