@@ -24,6 +24,8 @@ from modal.eigen.spectrum import overdamped, separated, sizes
 from modal.eigen.tolerances import HALF, WEAK, ZERO
 from modal.types import Array, Complex, Index, Mask
 
+BY_MODE = ("eigenvalues", "right", "left", "condition")  # arrays whose last axis is of modes
+
 
 @dataclass(frozen=True)
 class SmallModes:
@@ -67,13 +69,11 @@ class SmallModes:
 
     def beside(self, others: SmallModes) -> SmallModes:
         """With the modes of others of the same points behind."""
-        names = ("eigenvalues", "right", "left", "condition")
-        both = {n: np.concatenate([getattr(self, n), getattr(others, n)], axis=-1) for n in names}
-        return replace(others, **both)
+        arrays = ((name, getattr(self, name), getattr(others, name)) for name in BY_MODE)
+        return replace(others, **{n: np.concatenate(pair, axis=-1) for n, *pair in arrays})
 
     def _each(self, part: Callable[[NDArray[Any]], NDArray[Any]]) -> SmallModes:
-        names = ("eigenvalues", "right", "left", "condition")
-        return replace(self, **{name: part(getattr(self, name)) for name in names})
+        return replace(self, **{name: part(getattr(self, name)) for name in BY_MODE})
 
     def lifted(self, basis: Array) -> SmallModes:
         """Vectors in the coordinates (n, …) of a basis (n, r)."""

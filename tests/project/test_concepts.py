@@ -23,7 +23,7 @@ GONE = {
     "modes": "LinkModes RefinedEigenvalues SmallInstant Examined MirrorParts ScaledSystem",
     "certificate": "Distances Doubt Crowd",
     "series": "Phases ChartPoints SharedShapes BladeCoordinates",
-    "propagator": "DenseRun PeriodMap DecoupledOrbits Propagation Ends Orbital",
+    "propagator": "DenseRun PeriodMap DecoupledOrbits Propagation Ends",
     "run": "InMemory Periodic Stream History",
 }
 # What only the place of a concept does, and the files of `modal` that may.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 import assembly
 import modal
 from assembly.errors import SingularSystemError
+from assembly.linalg.combination import Combination
 from assembly.linalg.symmetric import symmetry_of
 from assembly.system.frozen import FrozenSystem
 from modal.proofs.completeness import orthonormal
@@ -372,3 +374,20 @@ def test_no_bound_where_damping_takes_the_stiffness_of_high_shapes_away() -> Non
         )
         assert (np.isfinite(found.error_bound) == some).all()
     space.destroy()
+
+
+def test_a_local_space_ends_at_a_gap() -> None:
+    """The first frequency that it leaves out is not next to the last wanted one, on which its
+    bounds rest: here two guards lie within 3 % of it."""
+    frequencies = np.concatenate([[1.0, 2.0, 2.0, 2.05], np.linspace(5.0, 40.0, 36)])
+    M, K = sp.csr_matrix(sp.eye(40)), sp.csr_matrix(sp.diags([frequencies**2], [0]))
+
+    def freeze(point: Any) -> FrozenSystem:
+        parts = (Combination.of(40, (c,), (A,)) for c, A in ((1.0, M), (1.0 + point["s"], K)))
+        return FrozenSystem(**dict(zip("MK", parts, strict=True)), C=sp.csr_matrix((40, 40)))
+
+    family = AffineFamily(freeze, {"s": 0.0})
+    at = family.coefficients([{"s": 0.0}, {"s": 0.01}])
+    space = BodySpace(family, at, 2, 1e-6)
+    assert space.local(at).projected.resolved > 2.0 / 0.8
+    assert space.local(at, guards=1).projected.resolved < 2.1
