@@ -396,6 +396,27 @@ class FrozenSeries:
             parameters=dict(t=float(self.times[i])),
         )
 
+    def products(self, vector: Array, *names: str) -> Array:
+        """The sum of named parts at every instant, times one vector.
+
+        Parameters
+        ----------
+        vector : ndarray, shape (n,)
+        *names : str
+            Names out of M, C, D, K, K_epsilon, K_omega2, K_G, K_D, K_transport.
+
+        Returns
+        -------
+        ndarray, shape (P, n)
+        """
+        indices, indptr = self.pattern.indices, self.pattern.indptr
+        found = [self.values[name] for name in names if name in self.values]
+        if not found:
+            return np.zeros((len(self), self.n))
+        ones = (np.ones(len(indices)), np.arange(len(indices)), indptr)
+        rows = sp.csr_matrix(ones, shape=(self.n, len(indices)))
+        return np.asarray(rows @ (np.sum(found, axis=0) * vector[indices]).T).T
+
     def dense(self, *names: str) -> Array:
         """The sum of named parts at every instant.
 

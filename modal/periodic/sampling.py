@@ -133,13 +133,21 @@ def _rows(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], Ar
     if isinstance(equations, FirstOrderModel):
         return lambda times: np.stack([equations.first_order(float(t)) for t in times])
 
+    groups = (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
+
+    def vector(n: int) -> Array:
+        return np.asarray(np.cos(np.arange(1.0, n + 1.0)))
+
     def products(times: Array) -> Array:
-        out = []
-        for system in equations.several(times):
-            w = np.cos(np.arange(1.0, system.n + 1.0))
-            sums = [system.combined(names) for names in (("M",), DAMPING_PARTS, STIFFNESS_PARTS)]
-            out.append(np.concatenate([matrix @ w for matrix in sums])[:, None])
-        return np.stack(out)
+        if hasattr(equations.model, "freeze_many"):
+            series = equations.model.freeze_many(times)
+            rows = [series.products(vector(series.n), *names) for names in groups]
+            return np.asarray(np.hstack(rows)[..., None])
+        rows = [
+            np.concatenate([system.combined(names) @ vector(system.n) for names in groups])
+            for system in equations.several(times)
+        ]
+        return np.asarray(np.stack(rows)[..., None])
 
     return products
 

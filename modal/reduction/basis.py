@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from assembly.linalg.combination import Kronecker
 from modal.eigen.prescribed import RigidImages, mass_orthonormal
 from modal.reduction.affine import AffineFamily, Coefficients
-from modal.reduction.mass_basis import MassBasis
+from modal.reduction.mass_basis import CLEAR, MassBasis
 from modal.reduction.projection import ProductSizes, projections
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.types import Array, Index
@@ -79,7 +79,7 @@ class Projected:
 class ReducedBasis:
     """V (n, r), M-orthonormal and real, with every operator projected; `grow` adds vectors.
 
-    on_vectors: all projections, on V itself. sketches (2, p, n): Θ and Ξ. ties (n, m): independent
+    sketches (2, p, n): Θ and Ξ. ties (n, m): independent
     forces by which constraints may act on a part of a mechanism; K_ref⁻¹ of them is in the basis.
     resolved: rad/s, below which it holds every mode of K_ref.
     """
@@ -97,15 +97,14 @@ class ReducedBasis:
         self.columns = MassBasis(reference.mass)
         self.products = ProductSizes.of(family.terms, reference.mass.diagonal())
         count, groups = self.products.factors.shape
-        self.on_vectors = Projected(
+        self._projected = Projected(
             np.zeros((count, 0, 0)), np.zeros((2, count, *sketches.shape[:2], 0)),
             np.array([term.symmetry for term in family.terms], dtype=np.intp),
             np.zeros((groups, 0, 0)), self.products.factors, np.zeros(0), np.zeros((0, 0)), 0.0,
         )  # fmt: skip
         self._images: RigidImages | None = None
         fields, self._rigid = mass_orthonormal(reference.mass, family.rigid)
-        if fields.shape[1]:
-            self._append(fields, self._rigid)
+        self._append(fields, self._rigid)
 
     @classmethod
     def of(
@@ -125,8 +124,8 @@ class ReducedBasis:
         made.columns = MassBasis(reference.mass)
         made.columns.append(arrays["V"], arrays["MV"])
         made.resolved = float(arrays["resolved"][0])
-        made.on_vectors = replace(
-            made.on_vectors,
+        made._projected = replace(
+            made._projected,
             matrices=arrays["matrices"],
             sizes=arrays["sizes"],
             images=np.stack([arrays["sketched"], arrays["transposed"]]),
@@ -138,7 +137,7 @@ class ReducedBasis:
         """A copy that grows on its own, without sketches."""
         made = copy.copy(self)
         made.sketches = self.sketches[:, :0]
-        made.on_vectors = replace(self.on_vectors, images=self.on_vectors.images[..., :0, :])
+        made._projected = replace(self.on_vectors, images=self.on_vectors.images[..., :0, :])
         return made
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -200,7 +199,8 @@ class ReducedBasis:
         """Add the `count` lowest modes of K_ref, and note up to which frequency all are there."""
         start = self.reference.start(count)
         if self.size:
-            self.include(start.V)
+            beyond = 1.0 - ((self.columns.MV.T @ start.V) ** 2).sum(axis=0)
+            self.include(start.V[:, beyond > CLEAR**2])
         else:
             self._append(start.V, start.MV)
         squares = self.ritz()[0]
@@ -214,13 +214,23 @@ class ReducedBasis:
         return int(fresh.shape[1])
 
     def _append(self, fresh: Array, product: Array) -> None:
-        old, new, before = self.size, fresh.shape[1], self.on_vectors
         self.columns = copy.copy(self.columns)
         self.columns.append(fresh, product)
-        V, terms = self.V, self.family.terms
-        matrices = np.zeros((len(terms), old + new, old + new))
+
+    @property
+    def on_vectors(self) -> Projected:
+        """All projections on V itself: vectors are projected together when these are needed."""
+        if self._projected.size < self.size:
+            self._project()
+        return self._projected
+
+    def _project(self) -> None:
+        before, V, terms = self._projected, self.V, self.family.terms
+        old, size = before.size, self.size
+        fresh = V[:, old:]
+        matrices = np.zeros((len(terms), size, size))
         matrices[:, :old, :old] = before.matrices
-        images = np.zeros((*before.images.shape[:-1], new))
+        images = np.zeros((*before.images.shape[:-1], size - old))
         every = projections(terms, self.tests, fresh)
         for j, (term, parts) in enumerate(zip(terms, every, strict=True)):
             matrices[j, :, old:], *images[0, j] = parts
@@ -234,12 +244,12 @@ class ReducedBasis:
         for j, (whole, *parts) in zip(plain, adjoint, strict=True):
             matrices[j, old:, :old] = whole[:old].T
             images[1, j] = parts
-        sizes = np.zeros((len(before.sizes), old + new, old + new))
+        sizes = np.zeros((len(before.sizes), size, size))
         sizes[:, :old, :old] = before.sizes
-        for size, weights in zip(sizes, self.products.weights, strict=True):
-            size[:, old:] = V.T @ (weights[:, None] * fresh)
-            size[old:, :old] = size[:old, old:].T
-        self.on_vectors = replace(
+        for on_basis, weights in zip(sizes, self.products.weights, strict=True):
+            on_basis[:, old:] = V.T @ (weights[:, None] * fresh)
+            on_basis[old:, :old] = on_basis[:old, old:].T
+        self._projected = replace(
             before,
             matrices=matrices,
             sizes=sizes,
@@ -252,7 +262,7 @@ class ReducedBasis:
     @property
     def images(self) -> RigidImages:
         """The products of the operators of the basis with the rigid fields; the last are stored."""
-        count = len(self.on_vectors.matrices)
+        count = len(self._projected.matrices)
         if self._images is None or len(self._images.inner) != count:
             operators = [term.operator for term in self.family.terms[:count]]
             self._images = RigidImages(self.reference.mass, self.family.rigid, operators)
@@ -260,12 +270,12 @@ class ReducedBasis:
 
     def _without_rigid(self) -> None:
         """Remove what round-off makes of operators that annihilate the rigid fields."""
-        on_vectors = self.on_vectors
-        inside, matrices = on_vectors.overlap.T @ on_vectors.overlap, on_vectors.matrices
+        made = self._projected
+        inside, matrices = made.overlap.T @ made.overlap, made.matrices
         for j in np.flatnonzero(self.images.annihilates):
             A = matrices[j] - matrices[j] @ inside
             matrices[j] = A - inside @ A
-            on_vectors.images[:, j] -= on_vectors.images[:, j] @ inside
+            made.images[:, j] -= made.images[:, j] @ inside
 
     def ritz(self) -> tuple[Array, Array]:
         """Ritz values (r,) of (K_ref, M), ascending, and their vectors (r, r)."""

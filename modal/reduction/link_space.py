@@ -96,12 +96,12 @@ class Link:
         ties = independent(self.ties)
         basis = ReducedBasis.of(family, Coefficients(table), ties, arrays)
         if arrays is None:
-            basis.include_lowest(min(modes + fields.shape[1], body.size))
             inertia = independent(body.operators.inertia_loads[:, list(self.units)])
             basis.include(basis.solve(np.hstack([ties, inertia])))
             units = np.zeros((body.size, len(slaves)))
             units[slaves, np.arange(len(slaves))] = 1.0
             basis.include(units)
+            basis.include_lowest(min(modes + fields.shape[1], body.size))
         return basis
 
     def reduced(self, basis: ReducedBasis, slaves: Index) -> ReducedBody:

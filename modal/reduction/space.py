@@ -31,7 +31,7 @@ from modal.types import Array, Complex, Index, Mask
 
 SAMPLE = 24  # points that represent all of a sweep or of a motion
 WIDEST = 20  # vectors that one round adds to a part
-DOMINANT = 0.7  # of a residual that just meets the tolerance: least size of a new direction
+DOMINANT = 0.5  # of a residual that just meets the tolerance: least size of a new direction
 MOST = 400  # modes whose residuals are compressed in one round, the worst
 
 
@@ -272,10 +272,14 @@ Side = tuple[bool, Array, Array]
 def mixed_residuals(part: ReducedBasis, sides: Sequence[Side], mix: Array) -> Array:
     """Combinations (n, count) of the residuals of a part; mix (columns, count)."""
     terms, V = part.family.terms[: len(sides[0][2])], part.V[:, : len(part.rotation)]
-    total = np.zeros((len(V), mix.shape[1]))
+    symmetry = np.array([term.symmetry for term in terms])[:, None, None]
+    right, left = np.zeros((2, len(terms), V.shape[1], mix.shape[1]))
     for (transposed, _, x), weights in zip(sides, np.split(mix, len(sides)), strict=True):
-        total += combined(terms, V, part.rotation @ (x @ weights), transposed)
-    return total
+        mixed = part.rotation @ (x @ weights)
+        # Symmetric and skew operators multiply both sides at once.
+        right += symmetry * mixed if transposed else mixed
+        left += (symmetry == 0) * mixed if transposed else 0.0
+    return combined(terms, V, right) + combined(terms, V, left, transposed=True)
 
 
 def of_part(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -121,7 +121,7 @@ def test_instants_of_several_mechanisms_are_solved_together() -> None:
         each.bounds.left * each.bounds.right / np.abs(each.instants.pairing(each.modes))
         for each in (chosen, alone)
     )  # whatever the scale of the vectors
-    assert np.allclose(first, second, rtol=0.01)
+    assert np.allclose(first, second, rtol=0.01, atol=1e-3 * first.max())  # above round-off
     assert space.worst(chosen) > 1.0
     trained = space.train(at, chosen)
     assert space.worst(trained) <= 1.0
