@@ -84,6 +84,20 @@ class ElasticReduction:
         """The jet of T over the constrained DOFs, at one instant or at several."""
         return self.partition.transform(Taylor(now.gradient.data[..., self._tying, :]), now.state.t)
 
+    @cached_property
+    def unit_loads(self) -> list[Array]:
+        """Of joints and forces on each body, (n, k)."""
+        topology, count = self.topology, len(self.topology.bodies)
+        pairs = [(topology.unit_loads(i), topology.applied.unit_loads(i)) for i in range(count)]
+        return [np.hstack(pair) for pair in pairs]
+
+    def share(self, other: ElasticReduction) -> None:
+        """Take the patterns of a reduction of the same bodies and joints under the same loads."""
+        bodies = zip(self.topology.bodies.values(), other.topology.bodies.values(), strict=True)
+        loads = zip(self.unit_loads, other.unit_loads, strict=True)
+        if all(a is b for a, b in bodies) and all(np.array_equal(a, b) for a, b in loads):
+            self._patterns = other._patterns
+
     def pattern(
         self, stressed: bool, deflected: bool = False
     ) -> tuple[list[BodyStack], ReducedPattern]:
@@ -94,14 +108,8 @@ class ElasticReduction:
             topology = self.topology
             units = PLANAR_UNITS if topology.planar else ALL_UNITS
             stacks = [
-                BodyStack(
-                    body,
-                    np.hstack([topology.unit_loads(i), topology.applied.unit_loads(i)]),
-                    stressed,
-                    units,
-                    deflected,
-                )
-                for i, body in enumerate(topology.bodies.values())
+                BodyStack(body, loads, stressed, units, deflected)
+                for body, loads in zip(topology.bodies.values(), self.unit_loads, strict=True)
             ]
             first = topology.offsets[:-1]
             rows = np.concatenate([s.rows + k for s, k in zip(stacks, first, strict=True)])

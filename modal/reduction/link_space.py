@@ -316,6 +316,8 @@ class LinkSpace(Space):
             driven = self.family.first.driven
             made = ReducedMechanism(mechanism, self._links, driven, self._first)
             self._mechanisms[id(mechanism)] = made
+            if mechanism is not self._first:
+                made.elastic(driven).share(self.frame.elastic(driven))
         return made
 
     @property

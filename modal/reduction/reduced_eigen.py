@@ -126,9 +126,10 @@ def _solve_batch(
 ) -> SmallModes:  # fmt: skip
     M, E, K = matrices
     r = len(frequency)
-    N = None if np.abs(M - np.eye(r)).max() < 1e-12 else np.linalg.cholesky(M)
+    # N⁻¹ of M = NNᵀ, which is near I.
+    N = None if np.abs(M - np.eye(r)).max() < 1e-12 else np.linalg.inv(np.linalg.cholesky(M))
     if N is not None:
-        E, K = _congruence(N, E), _congruence(N, K)
+        E, K = (N @ A @ N.transpose(0, 2, 1) for A in (E, K))
     wide = 2 * r if every else k
     if prescribed:
         parts = []
@@ -142,9 +143,8 @@ def _solve_batch(
         modes = _structured(E, K, frequency, conservative, k, wide)
     if N is None:
         return modes
-    back = N.transpose(0, 2, 1).astype(complex)
-    right, left = (np.linalg.solve(back, X) for X in (modes.right, modes.left))
-    return replace(modes, right=right, left=left)
+    back = N.transpose(0, 2, 1)
+    return replace(modes, right=back @ modes.right, left=back @ modes.left)
 
 
 def _outside(T: Array, frequency: Array) -> tuple[Array, Array]:
@@ -189,12 +189,6 @@ def coordinate_frequencies(squares: Array) -> Array:
     """Square roots of the moduli of ascending eigenvalues (r,) of (K, M), none next to zero."""
     least = WEAK**2 * abs(float(squares[min(3, len(squares) - 1)]))
     return np.asarray(np.sqrt(np.maximum(np.abs(squares), least)))
-
-
-def _congruence(N: Array, A: Array) -> Array:
-    """N⁻¹ A N⁻ᵀ of every point, (P, r, r)."""
-    half = np.linalg.solve(N, A)
-    return np.asarray(np.linalg.solve(N, half.transpose(0, 2, 1)).transpose(0, 2, 1))
 
 
 def _skew(E: Array, K: Array, k: int, wide: int) -> SmallModes | None:
