@@ -82,6 +82,10 @@ def test_a_batch_is_the_instants_one_by_one(machine: assembly.Mechanism, transpo
             A, B = (system.parts[name].tocsr().toarray() for system in (one, other))
             assert_allclose(A, B, rtol=1e-12, atol=1e-13 * np.abs(B).max(initial=0.0))
             assert_allclose(series.dense(name)[i], A, rtol=0.0, atol=0.0)
+            w = np.cos(np.arange(len(A)))
+            assert_allclose(
+                series.products(w, name)[i], A @ w, rtol=0.0, atol=1e-13 * np.abs(A).sum()
+            )
         assert_allclose(one.Q, other.Q, rtol=1e-11, atol=1e-13 * np.abs(other.Q).max())
         assert_allclose(one.rigid, other.rigid, rtol=1e-11, atol=1e-13)
         assert one.parameters == {"t": t} == other.parameters

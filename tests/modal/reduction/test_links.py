@@ -101,6 +101,40 @@ def test_a_basis_that_is_not_grown_enough_says_so(machine: assembly.Mechanism) -
     assert space.worst(space.train(at)) <= 1.0
 
 
+def test_lowest_modes_do_not_repeat_the_rigid_fields(machine: assembly.Mechanism) -> None:
+    """Six of the lowest modes of a free link are its rigid fields, up to the error of the modes."""
+    start = starting_bases(machine)["rod"]
+    basis = ReducedBasis(start.family, start.reference, start.sketches)
+    assert basis.size == 6
+    basis.include_lowest(30)
+    assert basis.size == 30
+
+
+def test_vectors_are_projected_alike_together_and_apart(machine: assembly.Mechanism) -> None:
+    start = starting_bases(machine)["rod"]
+    rng = np.random.default_rng(4)
+    first, second = rng.standard_normal((2, start.family.n, 3))
+    bases = [ReducedBasis(start.family, start.reference, start.sketches) for _ in range(2)]
+    for basis, wait in zip(bases, (True, False), strict=True):
+        for block in (first, second):
+            basis.include(block)
+            assert wait or basis.on_vectors.size == basis.size
+    one, other = (basis.on_vectors for basis in bases)
+    for name in ("matrices", "images", "sizes", "overlap"):
+        a, b = getattr(one, name), getattr(other, name)
+        assert np.allclose(a, b, rtol=0.0, atol=1e-12 * np.abs(b).max())
+
+
+def test_patterns_are_shared_by_the_same_bodies_only() -> None:
+    one, other = solid_slider_crank((2, 1, 1)), solid_slider_crank((2, 1, 1))
+    first, same, another = (
+        make(v).elastic(None) for make, v in ((one, 50.0), (one, 70.0), (other, 50.0))
+    )
+    for reduction, shared in ((same, True), (another, False)):
+        reduction.share(first)
+        assert (reduction.pattern(True) is first.pattern(True)) == shared
+
+
 def test_instants_of_several_mechanisms_are_solved_together() -> None:
     """As each mechanism alone; the bases grow from known modes of one instant of a batch."""
     make = solid_slider_crank((6, 1, 1))
