@@ -79,9 +79,9 @@ class Projected:
 class ReducedBasis:
     """V (n, r), M-orthonormal and real, with every operator projected; `grow` adds vectors.
 
-    sketches (2, p, n): Θ and Ξ. ties (n, m): independent
-    forces by which constraints may act on a part of a mechanism; K_ref⁻¹ of them is in the basis.
-    resolved: rad/s, below which it holds every mode of K_ref.
+    sketches (2, p, n): Θ and Ξ. ties (n, m): independent forces by which constraints may act on a
+    part of a mechanism; K_ref⁻¹ of them is in the basis. resolved: rad/s, below which it holds
+    every mode of K_ref.
     """
 
     def __init__(

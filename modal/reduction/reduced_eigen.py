@@ -126,10 +126,10 @@ def _solve_batch(
 ) -> SmallModes:  # fmt: skip
     M, E, K = matrices
     r = len(frequency)
-    # N⁻¹ of M = NNᵀ, which is near I.
-    N = None if np.abs(M - np.eye(r)).max() < 1e-12 else np.linalg.inv(np.linalg.cholesky(M))
-    if N is not None:
-        E, K = (N @ A @ N.transpose(0, 2, 1) for A in (E, K))
+    # L⁻¹ of M = LLᵀ.
+    inverse = None if np.abs(M - np.eye(r)).max() < 1e-12 else np.linalg.inv(np.linalg.cholesky(M))
+    if inverse is not None:
+        E, K = (inverse @ A @ inverse.transpose(0, 2, 1) for A in (E, K))
     wide = 2 * r if every else k
     if prescribed:
         parts = []
@@ -141,9 +141,9 @@ def _solve_batch(
         modes = SmallModes.joined(parts)
     else:
         modes = _structured(E, K, frequency, conservative, k, wide)
-    if N is None:
+    if inverse is None:
         return modes
-    back = N.transpose(0, 2, 1)
+    back = inverse.transpose(0, 2, 1)
     return replace(modes, right=back @ modes.right, left=back @ modes.left)
 
 

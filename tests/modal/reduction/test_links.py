@@ -141,6 +141,11 @@ def test_instants_of_several_mechanisms_are_solved_together() -> None:
     slow, fast = make(50.0), make(70.0)
     points = LinkPoints((slow, fast, slow, slow), np.array([0.0, 0.011, 0.03, 0.05]))
     space = space_of(slow, 6, 1e-8)
+    # Of few modes, so that residuals are far above round-off.
+    slaves = link_slaves(slow)
+    links = space.family.links.items()
+    space.parts = {name: link.basis(slaves[name], None, modes=4) for name, link in links}
+    space.refresh()
     together = space.solve(points)
     for mechanism, index in ((slow, [0, 2, 3]), (fast, [1])):
         alone = space.solve(LinkPoints.of(mechanism, points.times[index]))
@@ -155,7 +160,7 @@ def test_instants_of_several_mechanisms_are_solved_together() -> None:
         each.bounds.left * each.bounds.right / np.abs(each.instants.pairing(each.modes))
         for each in (chosen, alone)
     )  # whatever the scale of the vectors
-    assert np.allclose(first, second, rtol=0.01, atol=1e-3 * first.max())  # above round-off
+    assert np.allclose(first, second, rtol=0.01)
     assert space.worst(chosen) > 1.0
     trained = space.train(at, chosen)
     assert space.worst(trained) <= 1.0
