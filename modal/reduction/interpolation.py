@@ -19,10 +19,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import NDArray
 from scipy.fft import dct
 
-from modal.eigen.tolerances import WEAK, ZERO
+from modal.eigen.tolerances import EPS, WEAK, ZERO
 from modal.reduction.tolerances import FEWEST_SAMPLES, MOST_SAMPLES
 from modal.types import Array
 
@@ -78,6 +79,42 @@ class Interpolant:
             f"matrices read off a polynomial through {self.instants} instants, "
             f"within {self.deviation:.0e} of their size between them"
         )
+
+
+class SeparatedArrays:
+    """Rows of arrays A(t) (groups, N), each group a sum of as few fixed rows as its coefficients
+    have directions within the polynomial's deviation: the matrices of a mechanism have a fraction
+    of its terms."""
+
+    def __init__(self, interpolant: Interpolant) -> None:
+        tables, deviation = interpolant.table.swapaxes(0, 1), interpolant.deviation
+        factors = [_separated(table, deviation) for table in tables]
+        self._rows = [rows for _, rows in factors]
+        self._ends = np.cumsum([len(rows) for rows in self._rows])[:-1]
+        self._weights = replace(interpolant, table=np.hstack([weights for weights, _ in factors]))
+        self._slopes = self._weights.derivative()
+
+    def many(self, times: Array) -> list[Array]:
+        """Each group at `times` (m,): (m, N)."""
+        return self._summed(self._weights.many(times))
+
+    def rates(self, times: Array) -> list[Array]:
+        """Their derivatives, 1/s."""
+        return self._summed(self._slopes.many(times))
+
+    def _summed(self, weights: Array) -> list[Array]:
+        parts = zip(np.split(weights, self._ends, axis=1), self._rows, strict=True)
+        return [share @ rows for share, rows in parts]
+
+
+def _separated(table: Array, deviation: float) -> tuple[Array, Array]:
+    """Factors (c, r) and (r, N) of coefficients (c, N), within `deviation` of every entry's
+    size."""
+    sizes = np.abs(table).max(axis=0)
+    scale = np.where(sizes > 0.0, sizes, 1.0)
+    left, strengths, right = la.svd(table / scale, full_matrices=False)
+    rank = int(np.sum(strengths > max(deviation, EPS * strengths[0])))
+    return left[:, :rank] * strengths[:rank], right[:rank] * scale
 
 
 Sampled = Callable[[Array], Array]  # A at times (m,): (m, ...)

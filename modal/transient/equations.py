@@ -7,7 +7,7 @@ A model is a `FrozenSystem` (constant coefficients), an object with `freeze(t)` 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -20,7 +20,7 @@ from assembly.errors import InputError, SingularSystemError
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.tolerances import EPS, HALF
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.reduction.interpolation import Interpolant, Sampled, one_by_one
+from modal.reduction.interpolation import Interpolant, Sampled, SeparatedArrays, one_by_one
 from modal.transient.step_matrices import OnPattern, SharedPattern
 from modal.transient.tolerances import REMEMBERED
 from modal.types import Array
@@ -118,8 +118,7 @@ class TabulatedModel(SecondOrderModel):
         entries = motion.on_entries(*ROLES)
         table = np.zeros((*entries.table.shape[:2], len(self.pattern.rows)))
         table[:, :, self.pattern.places] = entries.table
-        self._values = replace(entries, table=table)
-        self._rates = self._values.derivative()
+        self._values = SeparatedArrays(replace(entries, table=table))
         self._systems = lru_cache(maxsize=REMEMBERED)(motion.freeze)
 
     def system(self, t: float) -> FrozenSystem:
@@ -128,14 +127,13 @@ class TabulatedModel(SecondOrderModel):
 
     def many(self, times: Array) -> tuple[TabulatedInstant, TabulatedInstant]:
         """The matrices at times (P,), s, and their rates."""
-        here, rates = (table.many(times).swapaxes(0, 1) for table in (self._values, self._rates))
-        return self._on(here), self._on(rates)
+        return self._on(self._values.many(times)), self._on(self._values.rates(times))
 
     def _instant(self, t: float) -> TabulatedInstant:
-        return self._on(self._values(t))
+        return self._on([part[0] for part in self._values.many(np.array([t]))])
 
-    def _on(self, values: Array) -> TabulatedInstant:
-        """values: of all roles, (5, entries) or (5, P, entries)."""
+    def _on(self, values: Sequence[Array]) -> TabulatedInstant:
+        """values: of each role, (entries,) or (P, entries)."""
         return TabulatedInstant(*(OnPattern(self.pattern, part) for part in values))
 
 

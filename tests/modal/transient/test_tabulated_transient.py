@@ -11,6 +11,7 @@ from assembly import FrozenSystem
 from assembly.errors import SingularSystemError
 from assembly.linalg.combination import Pattern
 from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.interpolation import SeparatedArrays, periodic_interpolant
 from modal.transient.equations import TabulatedModel
 from modal.transient.step_matrices import OnPattern, PatternFactor, SharedPattern
 from studies import slider_crank
@@ -73,6 +74,30 @@ def test_tabulated_matrices_are_those_of_the_mechanism() -> None:
         parts = [(here.M, exact.M), (here.damping, exact.damping)]
         for found, due in [*parts, (here.stiffness, exact.stiffness)]:
             assert np.abs(found.toarray() - due.toarray()).max() < 1e-11 * np.abs(due).max()
+
+
+def test_few_directions_give_every_entry_within_the_deviation_of_its_size() -> None:
+    """Three functions of time with hundreds of terms, of entries from 1e-9 to 1e9: a sum of three
+    rows has every entry and its rate; a group of zeros has none."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(3, 50)) * 10.0 ** rng.uniform(-9, 9, size=50)
+
+    def values(t: Any) -> Any:
+        shares = np.stack([np.ones_like(t), 1.0 / (1.1 + np.cos(t)), np.sin(t)], axis=1)
+        return np.stack([shares @ rows, np.zeros((len(t), 50))], axis=1)
+
+    sizes = np.abs(rows).sum(axis=0)
+    smooth = periodic_interpolant(values, 0.0, 2.0 * np.pi, lambda _: sizes + np.zeros((2, 1)))
+    assert smooth is not None and len(smooth.table) > 50
+    separated, times = SeparatedArrays(smooth), rng.uniform(0.0, 2.0 * np.pi, 20)
+    assert [len(part) for part in separated._rows] == [3, 0]
+    limit = 20.0 * max(smooth.deviation, 1e-15)
+    slopes = smooth.derivative().many(times).swapaxes(0, 1)
+    fastest = len(smooth.table) // 2
+    for found, due in zip(separated.many(times), values(times).swapaxes(0, 1), strict=True):
+        assert np.all(np.abs(found - due) <= limit * sizes)
+    for found, due in zip(separated.rates(times), slopes, strict=True):
+        assert np.all(np.abs(found - due) <= limit * fastest * sizes)
 
 
 @pytest.mark.parametrize("method", ["generalized-alpha", "midpoint", "gauss6"])
