@@ -184,8 +184,9 @@ class ChartMethod(Method):
                 for row in chosen
             ]
             speeds, errors = np.concatenate(measured, axis=1)
-            if errors.size:
-                self.panels[number] = panel.with_errors(speeds, SAFETY * errors)
+            if not errors.size:
+                raise AccuracyError("no exponent is known well enough to measure an error by")
+            self.panels[number] = panel.with_errors(speeds, SAFETY * errors)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that `restore` needs to give the same tiles bit by bit."""
@@ -332,7 +333,7 @@ def _all_of(grid: Grid) -> Slices:
 
 def _difference(given: Motion, motion: ChartMotion, panel: Panel, x: Array) -> Array:
     """Speeds, rad/s, and errors, per unit condition, 1/s, of the known exponents of a point,
-    (2, m)."""
+    (2, m), maybe none."""
     period, matrices = given[1], motion.matrices(given)
 
     def of_all(first: int) -> Multipliers:

@@ -139,7 +139,7 @@ def coupled(own: Array, lam: Complex, condition: Array, there: Array | None = No
     conditions = condition[:, None, :] / condition[:, :, None]
     partner = (conditions >= 1.0 / ALIKE) & (conditions <= ALIKE)
     other = np.where(diagonal, np.inf, gap)
-    nearest = np.where(partner, np.fmin(other, mirrored), np.inf).min(axis=2)
+    nearest = np.where(partner, np.fmin(other, mirrored), np.inf).min(axis=2, initial=np.inf)
     root = 2.0 * (own / condition + np.sqrt(own * nearest))
     there = np.broadcast_to(own[:, None, :], (len(own), k, k)) if there is None else there
     moved = np.fmin(there, 2.0 * (there / condition[:, None] + np.sqrt(there * nearest[:, None])))

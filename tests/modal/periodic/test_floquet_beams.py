@@ -17,6 +17,7 @@ from modal.reduction.interpolation import (
     one_by_one,
     periodic_interpolant,
 )
+from studies import slider_crank
 from tests.support.floquet_cases import mathieu
 
 ROOT = dict(
@@ -196,3 +197,16 @@ def test_matrices_with_round_off_of_their_own_are_read_off_a_polynomial() -> Non
     assert found is not None and found.instants <= 128
     assert 1e-12 < found.deviation < 1e-10
     assert periodic_interpolant(one_by_one(noisy(1e-8)), 0.0, 1.0) is None
+
+
+def test_modes_that_all_decay_below_the_range_of_numbers() -> None:
+    """No orbit is known over a period of e^-1000: no error is, and the exponents are those of all
+    modes."""
+    mechanism = slider_crank.model(elements=1, speed_rpm=60.0, rayleigh=(0.0, 1e-3))
+    period = mechanism.period
+    assert period is not None
+    every = modal.floquet(mechanism, period, method="dense")
+    found = modal.floquet(mechanism, period, k=2, method="reduced")
+    assert np.all(np.isinf(found.error))
+    np.testing.assert_allclose(found.exponents, every.exponents[: len(found.exponents)], rtol=1e-6)
+    assert found.verdict == "stable" and not found.is_complete

@@ -71,6 +71,13 @@ def test_speed_by_damping_agrees_with_full_floquet_within_the_bounds() -> None:
     assert worst_ratio(chart, slider_crank, [(0, 1), (3, 0), (5, 3)]) <= 1.0
 
 
+def test_shapes_are_not_shared_where_no_exponent_measures_their_error() -> None:
+    """All modes decay by e^-1000 over a period: the points are analysed in full."""
+    axes = dict(speed_rpm=np.linspace(50.0, 70.0, 3), damping=np.linspace(900.0, 1100.0, 3))
+    method = ChartMethod(Grid(elastic, axes, {}), turning, 2, (), 1)
+    assert method.prepare() == {} and not method.panels
+
+
 @pytest.mark.slow
 def test_crank_ratio_agrees_with_full_floquet_within_the_bounds() -> None:
     def family(crank: float, slider: float) -> Mechanism:
