@@ -270,10 +270,10 @@ def zero_multiplicity(M: Any, C: Any, K: Any, V: Array, orders: int = 6) -> int:
     orders: of the series; longer Jordan chains are not looked for.
     """
     n, m = V.shape
-    K, C, M = (sp.csr_matrix(A) for A in (K, C, M))
-    scale = float(np.abs(K.data).max(initial=np.finfo(float).tiny))
+    scale = max(float(abs(K).max()), float(np.finfo(float).tiny))
     B = scale * np.random.default_rng(7).standard_normal((n, m))
-    bordered = sp.bmat([[K, sp.csr_matrix(B)], [sp.csr_matrix(scale * V.T), None]], format="csr")
+    block = sp.bmat if sp.issparse(K) else np.block
+    bordered = sp.csr_matrix(block([[K, B], [scale * V.T, np.zeros((m, m))]]))
     unit = np.vstack([np.zeros((n, m)), scale * np.eye(m)])
     S, size = [np.zeros((m, m))], [0.0]
     with Factorization(bordered, "general") as factor:

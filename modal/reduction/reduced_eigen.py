@@ -132,13 +132,13 @@ def _solve_batch(
         E, K = (inverse @ A @ inverse.transpose(0, 2, 1) for A in (E, K))
     wide = 2 * r if every else k
     if prescribed:
-        parts = []
-        for p, translations in enumerate(prescribed):
-            one = slice(p, p + 1)
-            Z, outside = _outside(translations, frequency)
-            inside = (Z.T @ E[one] @ Z, Z.T @ K[one] @ Z, outside, conservative[one])
-            parts.append(_structured(*inside, k, wide).lifted(Z))
-        modes = SmallModes.joined(parts)
+        counts, parts = np.array([T.shape[1] for T in prescribed]), []
+        groups = [np.flatnonzero(counts == t) for t in np.unique(counts)]
+        for group in groups:
+            Z, outside = _outside(np.stack([prescribed[p] for p in group]), frequency)
+            E_Z, K_Z = (Z.transpose(0, 2, 1) @ A[group] @ Z for A in (E, K))
+            parts.append(_structured(E_Z, K_Z, outside, conservative[group], k, wide).lifted(Z))
+        modes = SmallModes.joined(parts).points(np.argsort(np.concatenate(groups)))
     else:
         modes = _structured(E, K, frequency, conservative, k, wide)
     if inverse is None:
@@ -148,10 +148,10 @@ def _solve_batch(
 
 
 def _outside(T: Array, frequency: Array) -> tuple[Array, Array]:
-    """An orthonormal complement Z (r, r − t) of columns T (r, t), ZᵀΩ²Z diagonal, and its square
-    roots."""
-    Z = np.linalg.qr(T, mode="complete")[0][:, T.shape[1] :]
-    squares, U = np.linalg.eigh(Z.T @ (frequency[:, None] ** 2 * Z))
+    """Orthonormal complements Z (P, r, r − t) of columns T (P, r, t), ZᵀΩ²Z diagonal, and its
+    square roots."""
+    Z = np.linalg.qr(T, mode="complete")[0][:, :, T.shape[2] :]
+    squares, U = np.linalg.eigh(Z.transpose(0, 2, 1) @ (frequency[:, None] ** 2 * Z))
     return Z @ U, np.sqrt(squares)
 
 
