@@ -7,7 +7,9 @@ reactions the prestress of every body, and δ = T(t) q ties the elastic degrees 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -195,7 +197,8 @@ class Mechanism(ElasticMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        if self.has_large_bodies and prestress not in ("first-order", "nonlinear"):
+        later = self.has_large_bodies or _DEFERRED.get()
+        if later and prestress not in ("first-order", "nonlinear"):
             return MechanismSystem(
                 self, as_number(t, "t", MechanismError), transport, prestress, driven
             )
@@ -350,8 +353,22 @@ class Mechanism(ElasticMechanism):
         return _described(self.name, self.topology)
 
 
+_DEFERRED = ContextVar("deferred", default=False)
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Within it every mechanism is frozen to a `MechanismSystem`, so that whoever calls a function
+    that freezes many can form their matrices together."""
+    token = _DEFERRED.set(True)
+    try:
+        yield
+    finally:
+        _DEFERRED.reset(token)
+
+
 class MechanismSystem(FrozenSystem):
-    """The frozen system of a mechanism with large bodies, its matrices formed when they are used.
+    """The frozen system of a mechanism, its matrices formed when they are used.
 
     What sweeps the motion reads `mechanism` and `t` instead, and forms none.
 
@@ -375,6 +392,15 @@ class MechanismSystem(FrozenSystem):
         self.transport, self.prestress = transport, prestress
         self.parameters = dict(t=t)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """How the mechanism is frozen: the arguments of its `freeze`."""
+        return dict(transport=self.transport, prestress=self.prestress, driven=self.driven)
+
+    def at(self, times: ArrayLike) -> FrozenSeries:
+        """The mechanism frozen in the same way at several times, s."""
+        return self.mechanism.freeze_many(times, **self.options)
+
     def __getattr__(self, name: str) -> Any:
         if name in ("n", "dofs", "frame"):
             elastic = self.mechanism.elastic(self.driven)
@@ -382,8 +408,7 @@ class MechanismSystem(FrozenSystem):
             return getattr(self, name)
         if name not in ("parts", "Q", "rigid"):
             raise AttributeError(name)
-        series = self.mechanism.freeze_many([self.t], self.transport, self.prestress, self.driven)
-        whole = series[0]
+        whole = self.at([self.t])[0]
         self.parts, self.Q, self.rigid = whole.parts, whole.Q, whole.rigid
         return getattr(self, name)
 

@@ -18,9 +18,11 @@ from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import SURE
 from modal.maps.grid import Grid, named
+from modal.maps.stacks import StackFamily, is_stackable
 from modal.maps.store import Prints, Slices
 from modal.maps.verdicts import columns, judged, on_all_modes
-from modal.proofs.judge import MODES, Verdict, judge
+from modal.proofs.box import is_empty
+from modal.proofs.judge import COUNT, MODES, Verdict, judge
 from modal.proofs.one_state import SHARPEST
 from modal.proofs.proving import ProvingSpace
 from modal.provenance.fingerprint import FamilyPrints, PointPrints, Probe
@@ -30,6 +32,9 @@ from modal.reduction.error_bounds import unbounded
 from modal.reduction.full_order import spot_check
 from modal.reduction.link_space import LinkFamily, LinkSpace, linked, same_links
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
+from modal.reduction.tolerances import WHOLE
+from modal.tracking.smooth_space import SmoothSpace
+from modal.tracking.sources import BasisError
 from modal.types import Array, Index, Mask
 
 # Certified modes, what proves that no other is unstable (modal/proofs/judge.py), which of them
@@ -72,6 +77,8 @@ def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -
     last = grid.point([size - 1 for size in grid.shape])
     if shares_operators(grid.freeze, [grid.point([0] * len(grid.shape)), last]):
         return BodyMethod(grid, k, tolerance, checks, threads)
+    if is_stackable(grid.first, grid.first.n):
+        return StackMethod(grid, k, tolerance, checks)
     return FullMethod(grid, k)
 
 
@@ -168,6 +175,7 @@ class SpaceMethod(Method):
         points = self.grid.points(tile)
         at, seen = self.located(tile)
         verdicts: list[Verdict | None] = [None] * len(points)
+        apart = np.ones(len(points), dtype=np.int8)
         needed = np.where(seen, self.tolerance, np.inf)
         for stage in (self.local, self._shared, self._private):
             left = np.flatnonzero(np.isfinite(needed))
@@ -175,14 +183,17 @@ class SpaceMethod(Method):
             if space is None:
                 continue
             judged, needed[left] = self._verdicts(space, at.take(left), stage == self.local)
+            apart[left] = self.in_full(space)
             for p, verdict in zip(left, judged, strict=True):
                 verdicts[p] = verdict
         full = FullMethod(self.grid, self.k)
-        for p in np.flatnonzero(~seen):
-            verdicts[p] = full.verdict(points[p])
-        found = [v for v in verdicts if v is not None]
+        found = [full.verdict(p) if v is None else v for p, v in zip(points, verdicts, strict=True)]
         decided = on_all_modes(self.grid, points, found, self.family.n, self.k)
-        return columns(decided, (~seen).astype(np.int8))
+        return columns(decided, apart)
+
+    def in_full(self, space: Any) -> bool:
+        """Whether points that are solved on a space count as solved in full."""
+        return False
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """The space of the whole map."""
@@ -296,6 +307,66 @@ class LinkMethod(SpaceMethod):
 
     def new_space(self, stored: Mapping[str, NDArray[Any]] | None = None) -> LinkSpace:
         return LinkSpace(self.family, self.k, self.tolerance, stored)
+
+
+class StackMethod(SpaceMethod):
+    """Points of matrices of their own, of few degrees of freedom: the lowest modes of a tile on one
+    basis, and the boxes that are too small for any unstable mode."""
+
+    solver = "reduced basis of every tile"
+    family: StackFamily
+
+    def prepare(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        pass
+
+    def prints(self) -> PointPrints:
+        return _point_prints(self.grid, lambda system: system)
+
+    def located(self, tile: Slices) -> tuple[Any, Mask]:
+        """Numbers of points, and which of them a basis can hold."""
+        self.family = StackFamily(self.grid.freeze, self.grid.points(tile), self.grid.first.n)
+        return np.arange(len(self.family.points)), self.family.stackable
+
+    def proved(self, space: Any, points: Array) -> Proved:
+        """By all modes where the basis holds them; else none grows where a box holds none."""
+        k, most = space.wanted, 2 * self.family.n if space.complete else space.wanted
+        every = space.solve(points, most)
+        growth, bound = every.modes.eigenvalues.real[:, k:], every.bounds.error_bound[:, k:]
+        counted = ~(growth >= -SURE * bound).any(axis=1) & space.complete
+        full = self.family.motion.matrices(points)
+        empty = np.array([not c and is_empty(*full[:, p]) for p, c in enumerate(counted)])
+        proof = np.where(counted | empty, COUNT, MODES).astype(np.int8)
+        found = every.first(k)
+        settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
+        return found, proof, settled, np.full(len(points), not space.complete)
+
+    def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
+        """From some of the points, checked; the whole space where that is small."""
+        n, at, self.space = self.family.n, points.take(left), None
+        checked = self.grid.drawn(self.checks, seed=9)
+        try:
+            space = SmoothSpace(self.family, at, self.k, self.tolerance, whole=n)
+            space = space.completed() if n <= WHOLE else space
+            if not space.complete:
+                space.train(at)
+        except BasisError:
+            return None
+        self.space = space
+        spot_check(space, [p for p in checked if p in self.family.points], self.checks)
+        return space
+
+    def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
+        return None
+
+    def _private(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
+        """The whole space, for a proof or a growth rate that needs all modes."""
+        return None if self.space is None or self.space.complete else self.space.completed()
+
+    def in_full(self, space: Any) -> bool:
+        return bool(space.complete)
 
 
 def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:

@@ -4,8 +4,8 @@ Every body shares its operators over the whole map, and mechanisms share their l
 certified reduced space (modal/reduction/space.py) serves all points. Where its certificate does not
 reach the tolerance, the points of that tile get a few further vectors. A tile's result depends only
 on the stored space, so an interrupted map that is resumed equals an uninterrupted one bit by bit.
-For the same reason a tile may be computed by any rank of a run under mpiexec. Other models that
-assemble new matrices at each instant are solved point by point.
+For the same reason a tile may be computed by any rank of a run under mpiexec. Small models that
+assemble new matrices at each instant get a basis for every tile; others are solved point by point.
 """
 
 from __future__ import annotations

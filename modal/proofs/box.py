@@ -31,7 +31,7 @@ from assembly.linalg.combination import Kronecker
 from assembly.magnitudes import EQUAL
 from modal.eigen.quadratic import Quadratic, parts_of
 from modal.eigen.tolerances import ZERO
-from modal.proofs.ratios import is_semidefinite, skew_ratio
+from modal.proofs.ratios import dense_factor, factored_ratio, is_semidefinite, skew_ratio
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.types import Array, Index, Mask
 
@@ -293,3 +293,17 @@ def box_of(quadratic: Quadratic) -> Box:
     kappa = skew_ratio(circulatory, damping) if dissipative else np.inf
     lowest = la.eigh(symmetric.toarray(), M.toarray(), eigvals_only=True, subset_by_index=[0, 0])
     return Box(skew_ratio(gyroscopic, M), kappa, max(0.0, -float(lowest[0])), dissipative)
+
+
+def is_empty(M: Array, C: Array, K: Array) -> bool:
+    """Whether the box of a system of full matrices (n, n) is finite and too small for any mode.
+
+    Where D is positive definite and S exceeds (W² + γW) M no mode grows, and none is at rest.
+    """
+    mass, damping = dense_factor(M), dense_factor(0.5 * (C + C.T))
+    if mass is None or damping is None:
+        return False
+    gyroscopic = factored_ratio(0.5 * (C - C.T), mass)
+    circulatory = factored_ratio(0.5 * (K - K.T), damping)
+    limit = Box(gyroscopic, circulatory, 0.0).stiffness * (1.0 + EQUAL)
+    return dense_factor(0.5 * (K + K.T) - limit * M) is not None

@@ -97,6 +97,23 @@ def is_definite(A: sp.csr_matrix) -> bool:
     return _has_cholesky(A, -_margin(A.shape[0]))
 
 
+def dense_factor(A: Array) -> Array | None:
+    """The lower factor of what a full symmetric A exceeds round-off by; None where that is not
+    positive definite."""
+    diagonal = np.diag(A)
+    if not np.all(diagonal > 0.0):
+        return None
+    shifted = A - np.diag(_margin(len(A)) * diagonal)
+    L, indefinite = la.lapack.dpotrf(shifted, lower=1, clean=1)
+    return None if indefinite else np.asarray(L)
+
+
+def factored_ratio(B: Array, L: Array) -> float:
+    """An upper bound of max |xᴴBx| / xᴴAx of a full skew B, with the `dense_factor` of A."""
+    half = la.solve_triangular(L, B, lower=True, check_finite=False)
+    return float(np.linalg.norm(la.solve_triangular(L, half.T, lower=True), 2))
+
+
 def _margin(n: int) -> float:
     """What round-off of a factor of size n can make of eigenvalues of a unit diagonal."""
     return 4.0 * min(n * EPS, ROUND_OFF)

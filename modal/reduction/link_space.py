@@ -206,8 +206,7 @@ class LinkFamily:
     @property
     def arguments(self) -> dict[str, Any]:
         """How the mechanisms are frozen: the arguments of their `freeze`."""
-        first = self.first
-        return dict(transport=first.transport, prestress=first.prestress, driven=first.driven)
+        return self.first.options
 
     def instants(
         self, mechanism: ReducedMechanism, times: Array, projected: Mapping[str, Projected]
@@ -256,9 +255,8 @@ class LinkFamily:
 def same_links(one: MechanismSystem, other: MechanismSystem) -> bool:
     """Whether two mechanisms consist of the same large bodies, and are frozen in the same way."""
     ours, theirs = one.mechanism, other.mechanism
-    options = [(s.transport, s.prestress, s.driven) for s in (one, other)]
     return (
-        options[0] == options[1]
+        one.options == other.options
         and ours.bodies.keys() == theirs.bodies.keys()
         and all(ours.bodies[b] is theirs.bodies[b] for b in ours.bodies if ours.is_large(b))
         and np.array_equal(ours.topology.offsets, theirs.topology.offsets)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -58,6 +58,13 @@ class CertifiedModes:
     modes: SmallModes
     bounds: ErrorBounds
     prescribed: Mask
+
+    def first(self, k: int) -> CertifiedModes:
+        """The first k modes of every point."""
+        bounds = ErrorBounds(*(array[:, :k] for array in vars(self.bounds).values()))
+        return replace(
+            self, modes=self.modes.first(k), bounds=bounds, prescribed=self.prescribed[:, :k]
+        )
 
     def counted(self, point: int, k: int) -> tuple[Complex, Array]:
         """The first k eigenvalues of a point that are not prescribed, and their error bounds."""

@@ -13,9 +13,10 @@ responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.linalg as la
@@ -26,7 +27,6 @@ from modal.eigen.tolerances import BLOCK, EPS, WEAK
 from modal.reduction.affine import Freeze, Point
 from modal.reduction.error_bounds import ErrorBounds
 from modal.reduction.instants import SmallMatrices
-from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.space import CertifiedModes, Space, spread
 from modal.reduction.tolerances import SAFETY, TRAINING
@@ -50,10 +50,24 @@ class SmoothInstants(SmallMatrices):
         return SmoothInstants(self.matrices[:, index], self.times[index])
 
 
+class Motion(Protocol):
+    """Full matrices (3, P, n, n) at points; and on a basis V (n, r), (3, P, r, r)."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def interpolant(self) -> Any: ...
+
+    def matrices(self, points: Array) -> Array: ...
+
+    def projected(self, V: Array) -> Callable[[Array], Array]: ...
+
+
 class SmoothFamily:
     """A motion as its space takes it: points are times, s. name: of the time in a point."""
 
-    def __init__(self, motion: InterpolatedMotion, freeze: Freeze, name: str) -> None:
+    def __init__(self, motion: Motion, freeze: Freeze, name: str) -> None:
         self.motion, self.freeze, self.name, self.n = motion, freeze, name, motion.n
 
     def coefficients(self, points: Sequence[Point]) -> Array:
@@ -63,7 +77,8 @@ class SmoothFamily:
 
 class SmoothSpace(Space):
     """sample: times, s, of which some make the first basis. stored: `arrays` of an earlier space,
-    which goes on. Raises BasisError where no basis holds the modes."""
+    which goes on. whole: degrees of freedom up to which a basis of more than half of them becomes
+    the whole space. Raises BasisError where no basis holds the modes."""
 
     family: SmoothFamily
 
@@ -74,9 +89,10 @@ class SmoothSpace(Space):
         k: int,
         tolerance: float,
         stored: Mapping[str, NDArray[Any]] | None = None,
+        whole: int = 64,
     ) -> None:
         super().__init__(k, tolerance)
-        self.family, self.parts = family, {}
+        self.family, self.parts, self.whole = family, {}, whole
         if stored is not None:
             self.V, self.root = stored["V"], stored["root"]
         else:
@@ -110,24 +126,30 @@ class SmoothSpace(Space):
     def lowest(self, at: SmallMatrices, k: int) -> SmallModes:
         """The lowest modes of every time: |q| = 1, uᴴQ'(λ)q = 1, condition numbers of the pencil.
 
-        Raises BasisError where there are fewer.
+        Raises BasisError where there are fewer than wanted.
         """
         modes = solve_matrices(at.matrices, k)
         values = modes.eigenvalues
-        if np.isnan(values).any():
+        if np.isnan(values[:, : self.wanted]).any():
             raise BasisError("track: an instant has fewer modes than asked for")
         right = modes.right / np.linalg.norm(modes.right, axis=1, keepdims=True)
         left = modes.left
-        left = left / pairing(at.mass, at.damping, values, left, right).conj()[:, None, :]
+        with np.errstate(invalid="ignore"):
+            left = left / pairing(at.mass, at.damping, values, left, right).conj()[:, None, :]
         size = np.abs(values)
         scale = _scale(at.matrices, size)
         condition = scale * np.linalg.norm(left, axis=1) / np.where(size > 0.0, size, 1.0)
         return replace(modes, right=right, left=left, condition=condition)
 
-    def solve(self, points: Array) -> CertifiedModes:
-        """Modes and bounds of times in the present basis."""
+    @property
+    def complete(self) -> bool:
+        """The basis spans everything."""
+        return self.V.shape[1] == self.family.n
+
+    def solve(self, points: Array, k: int | None = None) -> CertifiedModes:
+        """Modes and bounds of times in the present basis, as many as wanted, or k."""
         at, full = self.on(points), self.family.motion.matrices(points)
-        modes = self.lowest(at, self.wanted)
+        modes = self.lowest(at, k or self.wanted)
         values, q, u = modes.eigenvalues, self.V @ modes.right, self.V @ modes.left
         dual = quadratic(transposed(full), values.conj(), u)
         try:
@@ -160,11 +182,10 @@ class SmoothSpace(Space):
         self.refresh()
         return self.V.shape[1] > before
 
-    def _add(self, shapes: Array, least: float, most: int | None = None, whole: int = 64) -> None:
+    def _add(self, shapes: Array, least: float, most: int | None = None) -> None:
         """Add the main directions of shapes (n, m) to the basis, orthonormal in energy.
 
-        least: relative singular value below which a direction is dropped. A basis of more than half
-        the degrees of freedom becomes the whole space, of up to `whole` degrees of freedom.
+        least: relative singular value below which a direction is dropped.
         """
         X = self.root @ shapes
         W = self.root @ self.V
@@ -173,10 +194,17 @@ class SmoothSpace(Space):
         U, sizes, _ = la.svd(X, full_matrices=False)
         W = np.hstack([W, U[:, sizes > least * sizes[0]][:, :most]])
         if 2 * W.shape[1] > len(W):
-            if len(W) > whole:
+            if len(W) > self.whole:
                 raise BasisError("track: the basis is no smaller than the model")
             W = np.eye(len(W))
         self.V = np.asarray(la.solve_triangular(self.root, W))
+
+    def completed(self) -> Self:
+        """The whole space."""
+        other = copy.copy(self)
+        other._add(np.eye(self.family.n), 0.0)
+        other.refresh()
+        return other
 
     @property
     def frame(self) -> Array:

@@ -1,0 +1,77 @@
+"""The frozen systems of a tile as a family of full matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assembly.mechanisms.mechanism import MechanismSystem, deferred
+from assembly.system.frozen import FrozenSystem
+from modal.proofs.verdict import ALL_MODES
+from modal.reduction.affine import Freeze, Point
+from modal.tracking.smooth_space import SmoothFamily
+from modal.types import Array, Index
+
+
+class SystemStack:
+    """M, C + D and all stiffness of P systems, (3, P, n, n); points are their numbers."""
+
+    interpolant = "frozen one by one"
+
+    def __init__(self, whole: Array) -> None:
+        self.whole, self.n = whole, whole.shape[2]
+
+    def matrices(self, points: Array) -> Array:
+        """Those of some points."""
+        return np.asarray(self.whole[:, points])
+
+    __call__ = matrices
+
+    def projected(self, V: Array) -> SystemStack:
+        """On a basis V (n, r)."""
+        return SystemStack(V.T @ self.whole @ V)
+
+
+class StackFamily(SmoothFamily):
+    """The systems at some points, of n degrees of freedom; `stackable` (P,) are in the stack."""
+
+    def __init__(self, freeze: Freeze, points: Sequence[Point], n: int) -> None:
+        with deferred():
+            systems = [freeze(point) for point in points]
+        self.points, self.stackable = list(points), np.zeros(len(points), dtype=bool)
+        whole = np.zeros((3, len(points), n, n))
+        for numbers in _of_one_kind(systems):
+            first = systems[numbers[0]]
+            if isinstance(first, MechanismSystem):
+                series = first.at([systems[p].parameters["t"] for p in numbers])
+                held = series.n == n and not any(fields.shape[1] for fields in series.rigid)
+                if held:
+                    whole[:, numbers] = series.mass, series.damping, series.stiffness
+            else:
+                held = is_stackable(first, n)
+                if held:
+                    parts = (first.M, first.damping, first.stiffness)
+                    whole[:, numbers[0]] = [A.toarray() for A in parts]
+            self.stackable[numbers] = held
+        super().__init__(SystemStack(whole), freeze, "")
+
+    def coefficients(self, points: Sequence[Point]) -> Array:
+        """Their numbers."""
+        return np.array([self.points.index(point) for point in points])
+
+
+def is_stackable(system: FrozenSystem, n: int) -> bool:
+    """Whether a system of n degrees of freedom is small, and nothing is free to move."""
+    return bool(system.n == n <= ALL_MODES and not system.rigid.shape[1] and system.symmetric_mass)
+
+
+def _of_one_kind(systems: Sequence[FrozenSystem]) -> list[Index]:
+    """Numbers of the systems that are instants of one mechanism; others each by itself."""
+    groups: dict[object, list[int]] = {}
+    for p, system in enumerate(systems):
+        kind: object = p
+        if isinstance(system, MechanismSystem):
+            kind = id(system.mechanism), *system.options.values()
+        groups.setdefault(kind, []).append(p)
+    return [np.array(numbers) for numbers in groups.values()]

@@ -1,0 +1,100 @@
+"""Maps of small models whose points have matrices of their own."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+
+import assembly
+from assembly import gallery
+from assembly.mechanisms.mechanism import Mechanism
+from modal.maps import verdicts
+from modal.maps.methods import FullMethod
+from modal.maps.stability_maps import stability_map
+from modal.maps.verdicts import judged
+from modal.proofs.box import is_empty
+
+SECTION = assembly.rectangle(0.02, 0.01)
+
+
+class Linkage:
+    """A four-bar linkage at a speed, rad/s, and a position, turns."""
+
+    def __init__(self, elements: int, b: float) -> None:
+        self.elements, self.b = elements, b
+
+    @cache  # noqa: B019
+    def mechanism(self, speed: float) -> Mechanism:
+        def link(length: float) -> assembly.Body:
+            beam = assembly.beam(length, SECTION, assembly.steel, self.elements, planar=True)
+            return beam.with_damping(b=self.b)
+
+        return gallery.four_bar(link, speed=speed)
+
+    def freeze(self, speed: float, turn: float) -> assembly.FrozenSystem:
+        return self.mechanism(speed).freeze(turn * 2.0 * np.pi / speed)
+
+
+AXES = dict(speed=np.array([20.0, 30.0, 40.0]), turn=np.linspace(0.0, 1.0, 8, endpoint=False))
+
+
+@pytest.mark.parametrize("elements", [2, 8])
+@pytest.mark.parametrize("b", [1e-5, 1e-3])
+def test_a_map_of_a_mechanism_agrees_with_its_points_one_by_one(elements: int, b: float) -> None:
+    model = Linkage(elements, b)
+    found = stability_map(model, over=AXES, progress=False)
+    for i, speed in enumerate(AXES["speed"]):
+        for j, turn in enumerate(AXES["turn"]):
+            alone = judged(model.freeze(speed, turn), 6, found.verdict.size)
+            here = found.isel(speed=i, turn=j)
+            assert int(here.verdict) == alone.verdict
+            bound = float(here.error_bound) + alone.error_bound
+            assert abs(float(here.growth_rate) - alone.growth_rate) <= bound
+            size = np.hypot(alone.growth_rate, 2.0 * np.pi * alone.critical_frequency)
+            assert float(here.error_bound) <= 1.01e-6 * size
+
+
+def test_points_of_a_mechanism_are_frozen_and_judged_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[int] = []
+    freeze_many = Mechanism.freeze_many
+
+    def counted(self: Mechanism, times: Any, *options: Any, **named: Any) -> Any:
+        calls.append(len(np.asarray(times)))
+        return freeze_many(self, times, *options, **named)
+
+    def refused(*arguments: Any) -> Any:
+        raise AssertionError("a point was judged by itself")
+
+    monkeypatch.setattr(Mechanism, "freeze_many", counted)
+    monkeypatch.setattr(verdicts, "stability", refused)
+    monkeypatch.setattr(FullMethod, "verdict", refused)
+    found = stability_map(Linkage(8, 1e-5), over=AXES, progress=False)
+    assert found.verdict.size == 24 and (found.verdict == 0).all()
+    assert calls.count(8) == 3 and sum(calls) <= 24 + 8  # and what a map asks of single points
+
+
+def test_an_empty_box_holds_no_unstable_mode() -> None:
+    rng = np.random.default_rng(3)
+    empty = 0
+    for _ in range(200):
+        n = int(rng.integers(1, 9))
+        A = rng.standard_normal((3, n, n))
+        M, S, D = (X @ X.T + 0.1 * np.eye(n) for X in A)
+        G, N = (X - X.T for X in rng.standard_normal((2, n, n)))
+        size = 10.0 ** rng.uniform(-3.0, 1.0, 3)
+        C, K = size[0] * D + size[1] * G, S + size[2] * N
+        if is_empty(M, C, K):
+            empty += 1
+            state = np.block([[np.zeros((n, n)), np.eye(n)], [-la.solve(M, K), -la.solve(M, C)]])
+            assert la.eigvals(state).real.max() < 0.0
+    assert 20 < empty < 180
+    circulatory = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    assert not is_empty(np.eye(2), np.zeros((2, 2)), np.eye(2))
+    assert not is_empty(np.eye(2), 1e-3 * np.eye(2), np.eye(2) + 0.1 * circulatory)
+    assert is_empty(np.eye(2), np.eye(2), np.eye(2) + 0.1 * circulatory)
