@@ -74,8 +74,9 @@ def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -
         systems = [linked(grid.freeze(point)) for point in grid.sampled(0)]
         if all(s is not None and same_links(machine, s) for s in systems):
             return LinkMethod(grid, k, tolerance, checks, machine)
-    last = grid.point([size - 1 for size in grid.shape])
-    if shares_operators(grid.freeze, [grid.point([0] * len(grid.shape)), last]):
+    shares = (0.0, 0.5, 1.0)
+    some = [grid.point([round(share * (size - 1)) for size in grid.shape]) for share in shares]
+    if shares_operators(grid.freeze, some):
         return BodyMethod(grid, k, tolerance, checks, threads)
     if is_stackable(grid.first, grid.first.n):
         return StackMethod(grid, k, tolerance, checks)

@@ -4,7 +4,8 @@
 
 The A_j are recognised by identity: a `Combination` of one body holds the same Python objects at
 every instant, because nothing is reassembled along a motion (docs/theory.md, "One body in a moving
-frame"). One G_i serves both the Coriolis and the Euler terms.
+frame"). One G_i serves both the Coriolis and the Euler terms. A sparse matrix that a model forms
+anew at each instant, a damper of its own say, is recognised by its entries.
 """
 
 from __future__ import annotations
@@ -129,13 +130,22 @@ class AffineFamily:
         """Take up the operators of a system that are new."""
         for name, part in system.parts.items():
             for _, operator in part.terms:
-                if id(operator) not in self._number:
-                    self._number[id(operator)] = len(self.terms)
+                number = self._number_of(operator)
+                if number == len(self.terms):
+                    self._number[id(operator)] = number
                     self.terms.append(Term(operator))
                     self._parts.append(set())
-                self._parts[self._number[id(operator)]].add(name)
+                self._parts[number].add(name)
         if system.rigid is not self.rigid:
             self.rigid = common_motions(self.rigid, system.rigid)
+
+    def _number_of(self, operator: Any) -> int:
+        """That of an operator, or of one with the same entries; the next one of a new operator."""
+        known = self._number.get(id(operator))
+        if known is not None:
+            return known
+        same = (j for j, term in enumerate(self.terms) if same_entries(term.operator, operator))
+        return next(same, len(self.terms))
 
     def coefficients(self, points: Sequence[Point]) -> Coefficients:
         """The multipliers at the points. Raises InputError when the model changes its size."""
@@ -177,7 +187,7 @@ class AffineFamily:
         row: dict[int, float] = {}
         for name in names:
             for c, operator in system.parts[name].terms:
-                j = self._number[id(operator)]
+                j = self._number_of(operator)
                 row[j] = row.get(j, 0.0) + c
         return row
 
@@ -244,17 +254,29 @@ def common_motions(first: Array, second: Array) -> Array:
 
 
 def shares_operators(freeze: Freeze, points: Sequence[Point]) -> bool:
-    """True when freezing the same points again brings no new operator objects: the model is affine.
+    """True when freezing the same points again brings no operators but known objects, or such as
+    have the entries of one of another point: the model is affine.
 
     A mechanism's matrices T(t)ᵀ(·)T(t) are recomputed at each instant; it is not affine.
     """
-    first, *others = points
-    known = _operators(freeze(first))
-    if not _operators(freeze(first)).keys() <= known.keys():
-        return False
-    for point in others:
-        known |= _operators(freeze(point))
-    return all(_operators(freeze(point)).keys() <= known.keys() for point in others)
+    found = [_operators(freeze(point)) for point in points]
+    known = {key for operators in found for key in operators}
+    for i, point in enumerate(points):
+        others = [A for operators in (*found[:i], *found[i + 1 :]) for A in operators.values()]
+        for key, A in _operators(freeze(point)).items():
+            if key not in known and not any(same_entries(A, B) for B in others):
+                return False
+    return True
+
+
+def same_entries(A: Any, B: Any) -> bool:
+    """Whether two operators are sparse matrices of the same entries."""
+    return bool(
+        sp.isspmatrix_csr(A)
+        and sp.isspmatrix_csr(B)
+        and A.nnz == B.nnz
+        and all(np.array_equal(getattr(A, x), getattr(B, x)) for x in ("data", "indices", "indptr"))
+    )
 
 
 def _operators(system: FrozenSystem) -> dict[int, Any]:

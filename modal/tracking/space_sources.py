@@ -177,7 +177,8 @@ def _on_space(request: Request, kind: str | None, kept: Kept | None) -> SpaceSou
         return LinkSource(request, LinkFamily(machine, sweep.freeze_point), kept)
     large = asked or first.n > request.small
     if kind in (None, ReducedSource.kind) and large:
-        if shares_operators(sweep.freeze_point, [{sweep.name: start}]):
+        some = [{sweep.name: float(value)} for value in sweep.at[: 1 if moves else 3]]
+        if any(shares_operators(sweep.freeze_point, points) for points in (some[:1], some)):
             family = AffineFamily(sweep.freeze_point, {sweep.name: start})
             return ReducedSource(request, family, kept)
     if asked and kind is None:

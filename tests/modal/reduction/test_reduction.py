@@ -221,9 +221,30 @@ def test_shared_operators_are_recognised() -> None:
     model = Chain(8)
     points = [dict(omega=0.0), dict(omega=1.0, epsilon=0.5)]
     assert shares_operators(lambda p: model.freeze(**p), points)
-    assert not shares_operators(
-        lambda p: FrozenSystem(M=model.M.toarray(), K=model.K.toarray()), points
-    )
+    M, K = model.M.toarray(), model.K.toarray()
+    assert not shares_operators(lambda p: FrozenSystem(M=M, K=(1.0 + p["omega"]) * K), points)
+    assert not shares_operators(lambda p: FrozenSystem(M=M, K=K), points[:1])
+
+
+def test_a_matrix_made_anew_with_the_same_entries_is_one_operator() -> None:
+    model, at = Chain(8), np.linspace(0.0, 1.0, 5)
+
+    def freeze(point: Any) -> FrozenSystem:
+        system = model.freeze(**point)
+        damper = sp.diags(np.where(np.arange(system.n) == 3, -0.1, 0.0), format="csr")
+        return system.only("M", "C", "K", "K_epsilon", "K_omega2", D=system.D + damper)
+
+    points = [dict(omega=omega) for omega in at]
+    assert shares_operators(freeze, points)
+    family = AffineFamily(freeze, points[0])
+    coefficients = family.coefficients(points)
+    apart = AffineFamily(lambda p: model.freeze(**p), points[0])
+    apart.coefficients(points)
+    assert len(family.terms) == len(apart.terms) + 1
+    x = np.random.default_rng(5).standard_normal(model.freeze(**points[0]).n)
+    for row, point in zip(coefficients.damping, points, strict=True):
+        image = sum(c * term.apply(x) for c, term in zip(row, family.terms, strict=True))
+        np.testing.assert_allclose(image, freeze(point).damping @ x, rtol=0.0, atol=1e-14)
 
 
 def test_mass_bounds_enclose_the_spectrum() -> None:
