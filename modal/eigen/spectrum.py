@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from modal.eigen.tolerances import GROUP, HALF, ROUND_OFF
 from modal.types import Array, Complex, Index, Mask
@@ -187,6 +186,9 @@ def clusters(eigenvalues: Complex, distance: float = GROUP) -> list[list[int]]:
             continue
         lam = eigenvalues[block]
         near = np.abs(lam[:, None] - lam) <= distance * np.abs(lam)[:, None]
-        count, group = connected_components(near, directed=False)
-        groups += [block[group == g].tolist() for g in range(count)]
+        near |= near.T
+        for _ in range(len(block).bit_length()):
+            near = near.astype(float) @ near > 0.0
+        first = near.argmax(axis=1)
+        groups += [block[first == g].tolist() for g in np.unique(first)]
     return sorted(groups)

@@ -30,13 +30,10 @@ def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:
 def judged(system: FrozenSystem, k: int, points: int) -> Verdict:
     """The verdict on a system that is solved by itself, one of so many points: on its k lowest
     elastic modes, and on all modes where none of these is unstable."""
-    affordable = is_affordable(system.n, points)
-    result = stability(system, k) if affordable else None
-    if result is not None and len(result.eigenvalues):
-        found = judge(result.eigenvalues[:k], result.bounds[:k])
-    else:
-        found = judge(*full_modes(system, k))
-    return found if result is None or found.unstable_modes else _extended(found, result)
+    found = judge(*full_modes(system, k))
+    if found.unstable_modes or not is_affordable(system.n, points):
+        return found
+    return _extended(found, stability(system, k))
 
 
 def on_all_modes(
