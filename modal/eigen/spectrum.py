@@ -181,8 +181,8 @@ def clusters(eigenvalues: Complex, distance: float = GROUP) -> list[list[int]]:
     cuts = np.flatnonzero(np.diff(sizes) > distance * sizes[1:]) + 1
     for start, end in pairwise([0, *cuts.tolist(), len(order)]):
         block = np.sort(order[start:end])
-        if len(block) == 1:
-            groups.append([int(block[0])])
+        if len(block) < 2:
+            groups += [block.tolist()] * len(block)
             continue
         lam = eigenvalues[block]
         near = np.abs(lam[:, None] - lam) <= distance * np.abs(lam)[:, None]
