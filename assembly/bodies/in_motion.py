@@ -113,6 +113,7 @@ class MovingBodies:
         self.first_node = np.cumsum([0, *(len(body.dofs.coordinates) for body in self.bodies)])
         self.dofs = DofMap.joined([body.dofs for body in self.bodies])
         self.families = list(self._joined())
+        self._apart: dict[bytes, list[tuple[ElementFamily, slice, Index | int, bool]]] = {}
         self.rayleigh = np.array([body.rayleigh for body in self.bodies])
         self.inertia_loads, self.damper_loads = (
             np.concatenate([getattr(body.operators, name) for body in self.bodies])
@@ -168,6 +169,19 @@ class MovingBodies:
             counts = [len(f.map.connectivity) for f in families]  # type: ignore[attr-defined]
             yield joint, slice(None), np.repeat(numbers, counts)
 
+    def apart(self, dofs: Index) -> list[tuple[ElementFamily, slice, Index | int, bool]]:
+        """The families, elements that have one of the DOFs and others apart, and which these
+        are."""
+        key = dofs.tobytes()
+        if key not in self._apart:
+            chosen = np.isin(np.arange(self.size), dofs)
+            self._apart[key] = [
+                (part, where, body if isinstance(body, int) else body[elements], has)
+                for family, where, body in self.families
+                for part, elements, has in family.apart(chosen[where])
+            ]
+        return self._apart[key]
+
     def spread(self, A: sp.csr_matrix, first: int = 0) -> tuple[Index, Array]:
         """Places among the entries, and values, of a matrix over DOFs from number `first` on."""
         A.sum_duplicates()
@@ -203,6 +217,7 @@ class BodiesMotion:
 
     twist (B, 6): v_O, ω. motion, loading (B, 12): coefficients of the motion and, weight included,
     of what loads the bodies. path (3, n): displacements, velocities, accelerations.
+    step (2, n): as `Passage.step`.
     """
 
     stack: MovingBodies
@@ -210,6 +225,7 @@ class BodiesMotion:
     motion: Array
     loading: Array
     path: Array
+    step: Array | None = None
 
     @cached_property
     def fixed(self) -> Array:
@@ -240,27 +256,33 @@ class BodiesMotion:
 
     def _passages(self) -> Iterator[tuple[ElementFamily, slice, Index | int, Passage]]:
         for family, where, body in self.stack.families:
-            rayleigh = self.stack.rayleigh[body].T
-            u, v, a = self.path[:, where]
-            passage = Passage(u, v, a, self.twist[body, 3:], self.loading[body], tuple(rayleigh))
-            yield family, where, body, passage
+            yield family, where, body, self._passage(where, body)
 
-    def _elements(self, rates: bool) -> tuple[Array, list[Array]]:
+    def _passage(self, where: slice, body: Index | int) -> Passage:
+        rayleigh = self.stack.rayleigh[body].T
+        u, v, a = self.path[:, where]
+        step = None if self.step is None else self.step[:, where]
+        return Passage(u, v, a, self.twist[body, 3:], self.loading[body], tuple(rayleigh), step)
+
+    def _elements(self, exact: bool | Index) -> tuple[Array, list[Array]]:
         """Forces (n,) of the elements beyond the linear ones, and the values (entries,) of their
-        derivatives by u, and with `rates` by v and a."""
-        stack = self.stack
-        total = np.zeros(stack.size)
-        tangents = [np.zeros(len(stack.rows)) for _ in range(3 if rates else 1)]
-        for family, where, _, passage in self._passages():
-            force, changes = family.linearized(passage, rates)
+        derivatives by u, and, of all or of those that have some DOFs, by v and a."""
+        stack, total = self.stack, np.zeros(self.stack.size)
+        tangents = [np.zeros(len(stack.rows)) for _ in range(1 if exact is False else 3)]
+        parts = [(*entry, exact) for entry in stack.families]
+        if not isinstance(exact, bool):
+            parts = stack.apart(exact)
+        for family, where, body, rates in parts:
+            force, changes = family.linearized(self._passage(where, body), rates)
             total[where] += force
-            for tangent, A in zip(tangents, changes, strict=True):
+            for tangent, A in zip(tangents, changes, strict=False):
                 stack.add(tangent, A, where)
         return total, tangents
 
     @cached_property
-    def _linearized(self) -> tuple[Array, list[Array]]:
-        return self._elements(False)
+    def _found(self) -> dict[str, Array]:
+        """The forces of the elements, where tangents were wanted first."""
+        return {}
 
     @cached_property
     def force(self) -> Array:
@@ -270,17 +292,18 @@ class BodiesMotion:
         total = total + stack.matrix(parts[K_EPSILON] + parts[K_OMEGA2] + parts[K_D]) @ u
         total -= np.einsum("nk,nk->n", stack.inertia_loads, self.loading[stack.body_of])
         total -= np.einsum("nk,nk->n", stack.damper_loads, self.twist[stack.body_of])
-        if "_linearized" in vars(self):  # the tangents were wanted first, and have the forces
-            return np.asarray(total + self._linearized[0])
+        if "forces" in self._found:
+            return np.asarray(total + self._found["forces"])
         for family, where, _, passage in self._passages():
             total[where] += family.force(passage)
         return np.asarray(total)
 
-    def tangents(self, exact: bool) -> Array:
+    def tangents(self, exact: bool | Index) -> Array:
         """Values (parts, entries): all derivatives of F by a in M, by v in C and D, and by u in the
-        others; not exact: those by a and v of the undeformed bodies, in a fraction of the time."""
+        others; not exact: those by a and v of the undeformed bodies, in a fraction of the time, or
+        exact for the DOFs with these numbers."""
         values = self.fixed.copy()
-        by_u, *others = self._elements(True)[1] if exact else self._linearized[1]
+        self._found["forces"], (by_u, *others) = self._elements(exact)
         values[K_G] = by_u - values[K]
         for part, change in zip((C, M), others, strict=False):
             values[part] += change

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.moments import SIZE as MOMENTS
 from assembly.kinematics import UNIT_COUNT, skew
-from assembly.types import Array, Index
+from assembly.types import Array, Index, Mask
 
 Rates = tuple[Array, Array | None]  # `Passage.drag`, and the resistance of elements to strain rates
 
@@ -24,7 +24,8 @@ class Passage:
 
     omega (3,): of the frame, rad/s. coefficients (12,): of what the inertia load comes from.
     rayleigh (a, b): internal damping in proportion to mass (1/s) and to stiffness (s). Of elements
-    of several bodies, each of these has a first axis of elements.
+    of several bodies, each of these has a first axis of elements. step (2, size): displacements
+    before the last step of Newton's method and after it, for the derivative (`linearized`).
     """
 
     u: Array
@@ -33,6 +34,7 @@ class Passage:
     omega: Array
     coefficients: Array
     rayleigh: tuple[Any, Any] = (0.0, 0.0)
+    step: Array | None = None
 
     @classmethod
     def at_rest(
@@ -65,6 +67,7 @@ class Passage:
             omega=R.T @ self.omega,
             coefficients=P @ self.coefficients,
             rayleigh=(a, b),
+            step=None if self.step is None else self.step @ B.T,
         )
 
 
@@ -200,6 +203,11 @@ class ElementFamily:
         """
         raise NotImplementedError
 
+    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool]]:
+        """Families that together are this one, the numbers of their elements, and whether these
+        have DOFs of those chosen (size,); it may be one."""
+        return [(self, slice(None), True)]
+
     def force(self, passage: Passage) -> Array:
         """Forces (size,) at a large displacement in motion, beyond the linear ones of the inertia.
 
@@ -214,6 +222,10 @@ class ElementFamily:
         """`force` and its derivatives by u, v and a.
 
         Without `rates` that by u alone, for Newton's method: forces of rates may be left out of it.
+        With `passage.step` the stresses in it may be those that the step foresees: linear in it,
+        they leave out what a slender part stretches by turning along straight lines, and Newton's
+        method takes larger and fewer steps (Magisano, Leonetti & Garcea, Comput. Methods Appl.
+        Mech. Eng. 313, 2017).
         """
         at = passage if rates else replace(passage, rayleigh=(0.0, 0.0))
         (M, C, D, K), own = self.tangents(at)

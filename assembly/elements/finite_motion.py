@@ -40,6 +40,11 @@ class FiniteMotion(ElementFamily):
         (..., E, 3 n). static: without it only what rates cause.
         """
 
+    def foreseen(self, before: Array, after: Array, c: Array) -> Callable[..., AnyArray]:
+        """`element_forces` for the derivative of `linearized`, with the stresses that a step
+        between displacements (E, n) foresees under coefficients c."""
+        return self.element_forces
+
     # The linear matrices.
 
     def mass(self) -> sp.csr_matrix:
@@ -112,7 +117,7 @@ class FiniteMotion(ElementFamily):
         state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
-        if passage.rests:
+        if not (np.any(v) or np.any(a)):
             forces = self.element_forces(d, c)
         else:
             M, C = self._linear_rates(passage.omega)
@@ -127,15 +132,18 @@ class FiniteMotion(ElementFamily):
         self.check_range(d)
         M, C = self._linear_rates(passage.omega)
         drag = passage.drag, self._resistance(passage.rayleigh[1])
-        moving = state if rates else d
+        rests = not (rates or np.any(v) or np.any(a))
+        moving, law = state if rates else d, self.element_forces
+        if passage.step is not None:
+            law = self.foreseen(*map(self.map.gather, passage.step), c)
 
         def forces(at: AnyArray) -> AnyArray:
-            if passage.rests and not rates:
-                return self.element_forces(at, c)
+            if rests:
+                return law(at, c)
             still = state[:, at.shape[-1] :]
             still = np.broadcast_to(still, (*at.shape[:-1], still.shape[-1]))
             at = np.concatenate([at, still], axis=-1)
-            return self.element_forces(at, c, drag)
+            return law(at, c, drag)
 
         value, by = self._derivative(forces, moving)
         linear = self._linear_inertia(c), C + self._damping, M
@@ -143,6 +151,8 @@ class FiniteMotion(ElementFamily):
             value = value - (A @ x[..., None])[..., 0]
         blocks = np.split(by, by.shape[-1] // d.shape[-1], axis=-1)
         changes = [self.map.matrix(A - B) for A, B in zip(blocks, linear, strict=False)]
+        if passage.step is not None:
+            return self.force(passage), changes
         return self.map.vector(value + (self._unit_loads @ c[..., None])[..., 0]), changes
 
     def tangents(self, passage: Passage) -> tuple[Beyond, sp.csr_matrix]:

@@ -126,11 +126,14 @@ class DeformedState:
         first two rates.
     rows : DeformedRows
         Conditions of joints and deflections of springs, with their first rates.
+    step : ndarray, shape (2, all), optional
+        The displacements before the last step of Newton's method and after it, for `tangents`.
     """
 
     motion: DeformedMotion
     path: Array
     rows: DeformedRows
+    step: Array | None = None
 
     @property
     def q(self) -> Array:
@@ -141,7 +144,8 @@ class DeformedState:
     def bodies(self) -> BodiesMotion:
         """The bodies in motion at these displacements."""
         m = self.motion
-        return BodiesMotion(m.topology.moving, m.state.twist, m._motion, m._loading, self.path)
+        motion = m.state.twist, m._motion, m._loading
+        return BodiesMotion(m.topology.moving, *motion, self.path, self.step)
 
     def _transform(self, rows: DeformedRows) -> Taylor:
         m = self.motion
@@ -307,10 +311,23 @@ class DeformedState:
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        parts, sparsity = self._with_joints(self.bodies.tangents(exact)), self.sparsity
-        zero = np.zeros(len(sparsity.indices))
+        parts = self._with_joints(self.bodies.tangents(exact))
         M, damping, stiffness = (
-            sparsity.tocsr(sum((parts[name] for name in names if name in parts), zero))
-            for names in (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
+            self._sum(parts, names) for names in (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
         )
         return M, damping, stiffness
+
+    def stiffness(self) -> sp.csr_matrix:
+        """The exact derivative of the residual by q alone, (n, n).
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix
+            M and C count in it where joints move the DOFs that they eliminate.
+        """
+        parts = self._with_joints(self.bodies.tangents(self.motion.slaves))
+        return self._sum(parts, STIFFNESS_PARTS)
+
+    def _sum(self, parts: dict[str, Array], names: tuple[str, ...]) -> sp.csr_matrix:
+        zero = np.zeros(len(self.sparsity.indices))
+        return self.sparsity.tocsr(sum((parts[name] for name in names if name in parts), zero))

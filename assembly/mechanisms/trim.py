@@ -9,7 +9,7 @@ buckling, at a limit point, from a failure to converge.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,12 +27,17 @@ from assembly.types import Array
 Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
 
 
-def newton(motion: DeformedMotion, q: Array, guess: Array) -> tuple[DeformedState, int]:
-    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none."""
+def newton(
+    motion: DeformedMotion, q: Array, guess: Array, before: Array
+) -> tuple[DeformedState, int]:
+    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none.
+
+    guess (all,): displacements, found by a linear step from others, `before`.
+    """
     rest, last = np.zeros_like(q), np.inf
-    state = motion.closed(q, rest, rest, guess)
+    state = replace(motion.closed(q, rest, rest, guess), step=np.stack([before, guess]))
     for iteration in range(1, ITERATIONS + 1):
-        _, _, K = state.tangents(exact=False)
+        K = state.stiffness()
         noise = ROUND_OFF * np.abs(state.force).max(initial=0.0)
         if np.abs(state.residual).max(initial=0.0) <= noise:
             return state, iteration - 1
@@ -41,10 +46,10 @@ def newton(motion: DeformedMotion, q: Array, guess: Array) -> tuple[DeformedStat
         size = float(np.linalg.norm(step))
         if not np.isfinite(size) or (iteration > 4 and size > 2.0 * last):
             raise ConvergenceError("Newton's method diverges")
-        state = motion.closed(state.q + step, rest, rest, state.path[0])
-        if size <= STEP_TOLERANCE * float(np.linalg.norm(state.q)):
-            return state, iteration
-        last = size
+        moved = motion.closed(state.q + step, rest, rest, state.path[0])
+        if size <= STEP_TOLERANCE * float(np.linalg.norm(moved.q)):
+            return moved, iteration
+        state, last = replace(moved, step=np.stack([state.path[0], moved.path[0]])), size
     raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
 
 
@@ -71,7 +76,7 @@ def equilibrium(
         ahead = (target - share) / (share - before[0]) if share > before[0] else 0.0
         start = q + ahead * (q - before[1]), guess + ahead * (guess - before[2])
         try:
-            reached, count = newton(at(target), *start)
+            reached, count = newton(at(target), *start, guess)
         except (ConvergenceError, SingularSystemError, MechanismError) as failure:
             step *= 0.5
             if step >= smallest:

@@ -247,6 +247,48 @@ def test_tangents_with_a_solid_link_on_node_sets() -> None:
         assert_allclose(matrix @ shift, expected, rtol=0, atol=1e-7 * scale)
 
 
+def slender(speed: float, stiffness: float) -> assembly.Mechanism:
+    """Two blades of 2 mm, hinged to each other by a spring, that turn under gravity."""
+    section = assembly.rectangle(0.02, 0.002)
+    links = {
+        name: assembly.beam(length, section, assembly.steel, 4, planar=True)
+        for name, length in (("upper", 0.5), ("lower", 0.4))
+    }
+    return assembly.Mechanism(
+        links,
+        [
+            assembly.revolute("ground", (0, 0), "upper", "start", name="hub"),
+            assembly.revolute("upper", "end", "lower", "start", name="elbow"),
+        ],
+        [
+            assembly.driver("hub", speed),
+            assembly.driver("elbow", 0.5 * speed, stiffness=stiffness),
+        ],
+        gravity=(0, -9.81, 0),
+    )
+
+
+@pytest.mark.parametrize("stiffness", [0.05, 0.5])
+def test_slender_links_take_few_steps(stiffness: float) -> None:
+    """With the stresses of the displacements in the stiffness they took 12 to 122."""
+    machine = slender(5.0, stiffness)
+    for t in (0.0, 0.03, 0.07):
+        found = machine.trim(t)
+        assert found.iterations <= 6
+        size = np.abs(found.state.force).max()
+        assert np.abs(found.state.residual).max() < 1e-9 * size
+
+
+def test_the_stiffness_is_the_derivative_that_the_exact_tangents_have() -> None:
+    """Elements between those at joints included, which are evaluated apart."""
+    machine, rng = slender(10.0, 0.5), np.random.default_rng(3)
+    q, v, a = rng.normal(size=(3, len(machine.elastic(None).masters)))
+    at = machine.displaced(0.03, 0.05 * q, 2.0 * v, 50.0 * a)
+    _, _, expected = at.tangents()
+    rough = abs(at.tangents(exact=False)[2] - expected).max()
+    assert abs(at.stiffness() - expected).max() < 1e-3 * rough
+
+
 @pytest.mark.slow
 def test_trims_do_not_depend_on_their_order() -> None:
     """Two soft links that turn in a plane under gravity, with a soft drive between them."""
