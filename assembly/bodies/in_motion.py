@@ -200,11 +200,17 @@ class MovingBodies:
     def fixed(self, numbers: Array) -> Array:
         """Values (parts, entries) of the matrices about the undeformed bodies, without prestress.
 
-        numbers (B, 13): of the motion, what multiplies the fixed matrices.
+        numbers (..., B, 13): of the motion, what multiplies the fixed matrices.
         """
-        values, size = self._values * numbers.ravel()[self._factors], len(PARTS) * len(self.rows)
-        sums = np.bincount(self._slots, values, size)
-        return np.asarray(sums, dtype=float).reshape(len(PARTS), -1)
+        size, instants = len(PARTS) * len(self.rows), numbers.shape[:-2]
+        values = self._values * numbers.reshape(*instants, -1)[..., self._factors]
+        each = values.reshape(-1, len(self._values))
+        sums = np.array([np.bincount(self._slots, own, size) for own in each], dtype=float)
+        return np.moveaxis(sums.reshape(*instants, len(PARTS), -1), -2, 0)
+
+    def product(self, values: Array, x: Array) -> Array:
+        """The product (..., size) of the matrix of values (..., entries) with x (..., size)."""
+        return np.add.reduceat(values * x[..., self.cols], self._indptr[:-1], axis=-1)
 
     def matrix(self, values: Array) -> sp.csr_matrix:
         """The matrix (size, size) of values (entries,)."""
@@ -213,11 +219,12 @@ class MovingBodies:
 
 @dataclass(frozen=True)
 class BodiesMotion:
-    """How the frames of bodies move, and how their DOFs move in them.
+    """How the frames of bodies move, and how their DOFs move in them, at one instant; forces and
+    tangents at several too (P,).
 
-    twist (B, 6): v_O, ω. motion, loading (B, 12): coefficients of the motion and, weight included,
-    of what loads the bodies. path (3, n): displacements, velocities, accelerations.
-    step (2, n): as `Passage.step`.
+    twist (..., B, 6): v_O, ω. motion, loading (..., B, 12): coefficients of the motion and, weight
+    included, of what loads the bodies. path (3, ..., n): displacements, velocities, accelerations.
+    step (2, ..., n): as `Passage.step`.
     """
 
     stack: MovingBodies
@@ -230,8 +237,8 @@ class BodiesMotion:
     @cached_property
     def fixed(self) -> Array:
         """Values (parts, entries) of the matrices about the undeformed bodies."""
-        one = np.ones((len(self.twist), 1))
-        return self.stack.fixed(np.hstack([one, self.twist[:, 3:], self.motion[:, :9]]))
+        one, twist, motion = np.ones((*self.twist.shape[:-1], 1)), self.twist, self.motion
+        return self.stack.fixed(np.concatenate([one, twist[..., 3:], motion[..., :9]], axis=-1))
 
     @cached_property
     def moments(self) -> Array:
@@ -260,24 +267,39 @@ class BodiesMotion:
 
     def _passage(self, where: slice, body: Index | int) -> Passage:
         rayleigh = self.stack.rayleigh[body].T
-        u, v, a = self.path[:, where]
-        step = None if self.step is None else self.step[:, where]
-        return Passage(u, v, a, self.twist[body, 3:], self.loading[body], tuple(rayleigh), step)
+        u, v, a = self.path[..., where]
+        step = None if self.step is None else self.step[..., where]
+        if self._several and isinstance(body, int):
+            body = np.array([body])
+        motion = self.twist[..., body, 3:], self.loading[..., body, :]
+        return Passage(u, v, a, *motion, tuple(rayleigh), step)
+
+    @property
+    def _several(self) -> bool:
+        return self.path.ndim > 2
 
     def _elements(self, exact: bool | Index) -> tuple[Array, list[Array]]:
-        """Forces (n,) of the elements beyond the linear ones, and the values (entries,) of their
-        derivatives by u, and, of all or of those that have some DOFs, by v and a."""
-        stack, total = self.stack, np.zeros(self.stack.size)
-        tangents = [np.zeros(len(stack.rows)) for _ in range(1 if exact is False else 3)]
-        parts = [(*entry, exact) for entry in stack.families]
-        if not isinstance(exact, bool):
+        """Forces (..., n) of the elements beyond the linear ones, and the values (..., entries) of
+        their derivatives by u, and, of all or of those that have some DOFs, by v and a."""
+        stack, total = self.stack, np.zeros(self.path.shape[1:])
+        shape = (1 if exact is False else 3, *total.shape[:-1], len(stack.rows))
+        tangents = np.zeros(shape)
+        if isinstance(exact, bool):
+            parts = [(*entry, exact) for entry in stack.families]
+        else:
             parts = stack.apart(exact)
         for family, where, body, rates in parts:
-            force, changes = family.linearized(self._passage(where, body), rates)
-            total[where] += force
-            for tangent, A in zip(tangents, changes, strict=False):
-                stack.add(tangent, A, where)
-        return total, tangents
+            passage = self._passage(where, body)
+            if self._several:
+                force, each = family.linearized_at(passage, rates)
+            else:
+                force, only = family.linearized(passage, rates)
+                each = [only]
+            total[..., where] += force
+            for n, changes in enumerate(each):
+                for tangent, A in zip(tangents, changes, strict=False):
+                    stack.add(tangent[n] if self._several else tangent, A, where)
+        return total, list(tangents)
 
     @cached_property
     def _found(self) -> dict[str, Array]:
@@ -286,22 +308,25 @@ class BodiesMotion:
 
     @cached_property
     def force(self) -> Array:
-        """F (n,), N and N·m."""
+        """F (..., n), N and N·m."""
         stack, (u, v, a), parts = self.stack, self.path, self.fixed
-        total = stack.matrix(parts[M]) @ a + stack.matrix(parts[C] + parts[D]) @ v
-        total = total + stack.matrix(parts[K_EPSILON] + parts[K_OMEGA2] + parts[K_D]) @ u
-        total -= np.einsum("nk,nk->n", stack.inertia_loads, self.loading[stack.body_of])
-        total -= np.einsum("nk,nk->n", stack.damper_loads, self.twist[stack.body_of])
+        total = stack.product(parts[M], a) + stack.product(parts[C] + parts[D], v)
+        total = total + stack.product(parts[K_EPSILON] + parts[K_OMEGA2] + parts[K_D], u)
+        for loads, rates in (
+            (stack.inertia_loads, self.loading), (stack.damper_loads, self.twist)
+        ):  # fmt: skip
+            total -= np.sum(loads * rates[..., stack.body_of, :], axis=-1)
         if "forces" in self._found:
             return np.asarray(total + self._found["forces"])
         for family, where, _, passage in self._passages():
-            total[where] += family.force(passage)
+            law = family.forces_at if self._several else family.force
+            total[..., where] += law(passage)
         return np.asarray(total)
 
     def tangents(self, exact: bool | Index) -> Array:
-        """Values (parts, entries): all derivatives of F by a in M, by v in C and D, and by u in the
-        others; not exact: those by a and v of the undeformed bodies, in a fraction of the time, or
-        exact for the DOFs with these numbers."""
+        """Values (parts, ..., entries): all derivatives of F by a in M, by v in C and D, and by u
+        in the others; not exact: those by a and v of the undeformed bodies, in a fraction of the
+        time, or exact for the DOFs with these numbers."""
         values = self.fixed.copy()
         self._found["forces"], (by_u, *others) = self._elements(exact)
         values[K_G] = by_u - values[K]

@@ -26,6 +26,9 @@ class Passage:
     rayleigh (a, b): internal damping in proportion to mass (1/s) and to stiffness (s). Of elements
     of several bodies, each of these has a first axis of elements. step (2, size): displacements
     before the last step of Newton's method and after it, for the derivative (`linearized`).
+
+    At several instants (P,) all have a first axis of these, and rates and coefficients one of
+    elements, or of length 1, after it.
     """
 
     u: Array
@@ -53,6 +56,12 @@ class Passage:
     def rests(self) -> bool:
         """Whether nothing moves relative to the frame."""
         return not (np.any(self.v) or np.any(self.a))
+
+    def at(self, n: int) -> Passage:
+        """That of one of several instants, for a family of one body."""
+        step = None if self.step is None else self.step[:, n]
+        rates = self.omega[n, 0], self.coefficients[n, 0]
+        return Passage(self.u[n], self.v[n], self.a[n], *rates, self.rayleigh, step)
 
     def of_part(
         self, B: sp.csr_matrix, R: Array, P: Array, rayleigh: tuple[float, float]
@@ -204,9 +213,20 @@ class ElementFamily:
         raise NotImplementedError
 
     def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool]]:
-        """Families that together are this one, the numbers of their elements, and whether these
-        have DOFs of those chosen (size,); it may be one."""
+        """Families that together are this one, or itself, to linearize some by other means.
+
+        Each with the numbers of its elements, and whether these have DOFs of those chosen (size,).
+        """
         return [(self, slice(None), True)]
+
+    def forces_at(self, passage: Passage) -> Array:
+        """`force` at several instants, (P, size)."""
+        return np.stack([self.force(passage.at(n)) for n in range(len(passage.u))])
+
+    def linearized_at(self, passage: Passage, rates: bool) -> tuple[Array, list[list[Any]]]:
+        """`linearized` at several instants: forces (P, size), and derivatives at each."""
+        each = [self.linearized(passage.at(n), rates) for n in range(len(passage.u))]
+        return np.stack([force for force, _ in each]), [changes for _, changes in each]
 
     def force(self, passage: Passage) -> Array:
         """Forces (size,) at a large displacement in motion, beyond the linear ones of the inertia.
