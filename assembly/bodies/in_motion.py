@@ -365,9 +365,10 @@ class BodiesMotion:
         stack, (u, v, a) = self.stack, self.path
         if not any(body.dissipates for body in stack.bodies):
             return 0.0
-        here, back = (
-            replace(self, path=np.stack([u, sign * v, 0.0 * a])).force for sign in (1.0, -1.0)
-        )
+        twice = {
+            name: np.stack(2 * [getattr(self, name)]) for name in ("twist", "motion", "loading")
+        }
+        here, back = replace(self, **twice, path=np.array([[u, u], [v, -v], [0.0 * a] * 2])).force
         power = -0.5 * float(v @ (here - back))
         shares = self._moments(stack.rayleigh[:, 0], 1.0)
         for i, (body, A, twist) in enumerate(zip(stack.bodies, shares, self.twist, strict=True)):
