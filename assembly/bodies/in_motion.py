@@ -113,6 +113,7 @@ class MovingBodies:
         self.first_node = np.cumsum([0, *(len(body.dofs.coordinates) for body in self.bodies)])
         self.dofs = DofMap.joined([body.dofs for body in self.bodies])
         self.families = list(self._joined())
+        self._apart: dict[bytes, list[tuple[ElementFamily, slice, Index | int, bool]]] = {}
         self.rayleigh = np.array([body.rayleigh for body in self.bodies])
         self.inertia_loads, self.damper_loads = (
             np.concatenate([getattr(body.operators, name) for body in self.bodies])
@@ -168,6 +169,19 @@ class MovingBodies:
             counts = [len(f.map.connectivity) for f in families]  # type: ignore[attr-defined]
             yield joint, slice(None), np.repeat(numbers, counts)
 
+    def apart(self, dofs: Index) -> list[tuple[ElementFamily, slice, Index | int, bool]]:
+        """The families, elements that have one of the DOFs and others apart, and which these
+        are."""
+        key = dofs.tobytes()
+        if key not in self._apart:
+            chosen = np.isin(np.arange(self.size), dofs)
+            self._apart[key] = [
+                (part, where, body if isinstance(body, int) else body[elements], has)
+                for family, where, body in self.families
+                for part, elements, has in family.apart(chosen[where])
+            ]
+        return self._apart[key]
+
     def spread(self, A: sp.csr_matrix, first: int = 0) -> tuple[Index, Array]:
         """Places among the entries, and values, of a matrix over DOFs from number `first` on."""
         A.sum_duplicates()
@@ -186,11 +200,17 @@ class MovingBodies:
     def fixed(self, numbers: Array) -> Array:
         """Values (parts, entries) of the matrices about the undeformed bodies, without prestress.
 
-        numbers (B, 13): of the motion, what multiplies the fixed matrices.
+        numbers (..., B, 13): of the motion, what multiplies the fixed matrices.
         """
-        values, size = self._values * numbers.ravel()[self._factors], len(PARTS) * len(self.rows)
-        sums = np.bincount(self._slots, values, size)
-        return np.asarray(sums, dtype=float).reshape(len(PARTS), -1)
+        size, instants = len(PARTS) * len(self.rows), numbers.shape[:-2]
+        values = self._values * numbers.reshape(*instants, -1)[..., self._factors]
+        each = values.reshape(-1, len(self._values))
+        sums = np.array([np.bincount(self._slots, own, size) for own in each], dtype=float)
+        return np.moveaxis(sums.reshape(*instants, len(PARTS), -1), -2, 0)
+
+    def product(self, values: Array, x: Array) -> Array:
+        """The product (..., size) of the matrix of values (..., entries) with x (..., size)."""
+        return np.add.reduceat(values * x[..., self.cols], self._indptr[:-1], axis=-1)
 
     def matrix(self, values: Array) -> sp.csr_matrix:
         """The matrix (size, size) of values (entries,)."""
@@ -199,10 +219,12 @@ class MovingBodies:
 
 @dataclass(frozen=True)
 class BodiesMotion:
-    """How the frames of bodies move, and how their DOFs move in them.
+    """How the frames of bodies move, and how their DOFs move in them, at one instant; forces and
+    tangents at several too (P,).
 
-    twist (B, 6): v_O, ω. motion, loading (B, 12): coefficients of the motion and, weight included,
-    of what loads the bodies. path (3, n): displacements, velocities, accelerations.
+    twist (..., B, 6): v_O, ω. motion, loading (..., B, 12): coefficients of the motion and, weight
+    included, of what loads the bodies. path (3, ..., n): displacements, velocities, accelerations.
+    step (2, ..., n): as `Passage.step`.
     """
 
     stack: MovingBodies
@@ -210,12 +232,13 @@ class BodiesMotion:
     motion: Array
     loading: Array
     path: Array
+    step: Array | None = None
 
     @cached_property
     def fixed(self) -> Array:
         """Values (parts, entries) of the matrices about the undeformed bodies."""
-        one = np.ones((len(self.twist), 1))
-        return self.stack.fixed(np.hstack([one, self.twist[:, 3:], self.motion[:, :9]]))
+        one, twist, motion = np.ones((*self.twist.shape[:-1], 1)), self.twist, self.motion
+        return self.stack.fixed(np.concatenate([one, twist[..., 3:], motion[..., :9]], axis=-1))
 
     @cached_property
     def moments(self) -> Array:
@@ -240,47 +263,72 @@ class BodiesMotion:
 
     def _passages(self) -> Iterator[tuple[ElementFamily, slice, Index | int, Passage]]:
         for family, where, body in self.stack.families:
-            rayleigh = self.stack.rayleigh[body].T
-            u, v, a = self.path[:, where]
-            passage = Passage(u, v, a, self.twist[body, 3:], self.loading[body], tuple(rayleigh))
-            yield family, where, body, passage
+            yield family, where, body, self._passage(where, body)
 
-    def _elements(self, rates: bool) -> tuple[Array, list[Array]]:
-        """Forces (n,) of the elements beyond the linear ones, and the values (entries,) of their
-        derivatives by u, and with `rates` by v and a."""
-        stack = self.stack
-        total = np.zeros(stack.size)
-        tangents = [np.zeros(len(stack.rows)) for _ in range(3 if rates else 1)]
-        for family, where, _, passage in self._passages():
-            force, changes = family.linearized(passage, rates)
-            total[where] += force
-            for tangent, A in zip(tangents, changes, strict=True):
-                stack.add(tangent, A, where)
-        return total, tangents
+    def _passage(self, where: slice, body: Index | int) -> Passage:
+        rayleigh = self.stack.rayleigh[body].T
+        u, v, a = self.path[..., where]
+        step = None if self.step is None else self.step[..., where]
+        if self._several and isinstance(body, int):
+            body = np.array([body])
+        motion = self.twist[..., body, 3:], self.loading[..., body, :]
+        return Passage(u, v, a, *motion, tuple(rayleigh), step)
+
+    @property
+    def _several(self) -> bool:
+        return self.path.ndim > 2
+
+    def _elements(self, exact: bool | Index) -> tuple[Array, list[Array]]:
+        """Forces (..., n) of the elements beyond the linear ones, and the values (..., entries) of
+        their derivatives by u, and, of all or of those that have some DOFs, by v and a."""
+        stack, total = self.stack, np.zeros(self.path.shape[1:])
+        shape = (1 if exact is False else 3, *total.shape[:-1], len(stack.rows))
+        tangents = np.zeros(shape)
+        if isinstance(exact, bool):
+            parts = [(*entry, exact) for entry in stack.families]
+        else:
+            parts = stack.apart(exact)
+        for family, where, body, rates in parts:
+            passage = self._passage(where, body)
+            if self._several:
+                force, each = family.linearized_at(passage, rates)
+            else:
+                force, only = family.linearized(passage, rates)
+                each = [only]
+            total[..., where] += force
+            for n, changes in enumerate(each):
+                for tangent, A in zip(tangents, changes, strict=False):
+                    stack.add(tangent[n] if self._several else tangent, A, where)
+        return total, list(tangents)
 
     @cached_property
-    def _linearized(self) -> tuple[Array, list[Array]]:
-        return self._elements(False)
+    def _found(self) -> dict[str, Array]:
+        """The forces of the elements, where tangents were wanted first."""
+        return {}
 
     @cached_property
     def force(self) -> Array:
-        """F (n,), N and N·m."""
+        """F (..., n), N and N·m."""
         stack, (u, v, a), parts = self.stack, self.path, self.fixed
-        total = stack.matrix(parts[M]) @ a + stack.matrix(parts[C] + parts[D]) @ v
-        total = total + stack.matrix(parts[K_EPSILON] + parts[K_OMEGA2] + parts[K_D]) @ u
-        total -= np.einsum("nk,nk->n", stack.inertia_loads, self.loading[stack.body_of])
-        total -= np.einsum("nk,nk->n", stack.damper_loads, self.twist[stack.body_of])
-        if "_linearized" in vars(self):  # the tangents were wanted first, and have the forces
-            return np.asarray(total + self._linearized[0])
+        total = stack.product(parts[M], a) + stack.product(parts[C] + parts[D], v)
+        total = total + stack.product(parts[K_EPSILON] + parts[K_OMEGA2] + parts[K_D], u)
+        for loads, rates in (
+            (stack.inertia_loads, self.loading), (stack.damper_loads, self.twist)
+        ):  # fmt: skip
+            total -= np.sum(loads * rates[..., stack.body_of, :], axis=-1)
+        if "forces" in self._found:
+            return np.asarray(total + self._found["forces"])
         for family, where, _, passage in self._passages():
-            total[where] += family.force(passage)
+            law = family.forces_at if self._several else family.force
+            total[..., where] += law(passage)
         return np.asarray(total)
 
-    def tangents(self, exact: bool) -> Array:
-        """Values (parts, entries): all derivatives of F by a in M, by v in C and D, and by u in the
-        others; not exact: those by a and v of the undeformed bodies, in a fraction of the time."""
+    def tangents(self, exact: bool | Index) -> Array:
+        """Values (parts, ..., entries): all derivatives of F by a in M, by v in C and D, and by u
+        in the others; not exact: those by a and v of the undeformed bodies, in a fraction of the
+        time, or exact for the DOFs with these numbers."""
         values = self.fixed.copy()
-        by_u, *others = self._elements(True)[1] if exact else self._linearized[1]
+        self._found["forces"], (by_u, *others) = self._elements(exact)
         values[K_G] = by_u - values[K]
         for part, change in zip((C, M), others, strict=False):
             values[part] += change
@@ -317,9 +365,10 @@ class BodiesMotion:
         stack, (u, v, a) = self.stack, self.path
         if not any(body.dissipates for body in stack.bodies):
             return 0.0
-        here, back = (
-            replace(self, path=np.stack([u, sign * v, 0.0 * a])).force for sign in (1.0, -1.0)
-        )
+        twice = {
+            name: np.stack(2 * [getattr(self, name)]) for name in ("twist", "motion", "loading")
+        }
+        here, back = replace(self, **twice, path=np.array([[u, u], [v, -v], [0.0 * a] * 2])).force
         power = -0.5 * float(v @ (here - back))
         shares = self._moments(stack.rayleigh[:, 0], 1.0)
         for i, (body, A, twist) in enumerate(zip(stack.bodies, shares, self.twist, strict=True)):

@@ -18,7 +18,8 @@ made symmetric, less (g·r) I, on φ.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,7 +32,7 @@ from assembly.elements.large_beam import LargeBeam
 from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import joined
 from assembly.kinematics import UNIT_COUNT, skew
-from assembly.types import AnyArray, Array, Index
+from assembly.types import AnyArray, Array, Index, Mask
 
 
 class BeamFamily(FiniteMotion):
@@ -44,6 +45,7 @@ class BeamFamily(FiniteMotion):
         self, dofs: DofMap, connectivity: Index, stations: Stations, arms: Array | None = None
     ) -> None:
         self.size, self.stations, self.arms = len(dofs), stations, arms
+        self._dofs = dofs
         self.map = ElementMap(dofs, connectivity, (0, 1, 2, 3, 4, 5))
         nodes = dofs.coordinates[connectivity]
         self.shapes = BeamShapes(stations, nodes if arms is None else nodes + arms)
@@ -186,6 +188,18 @@ class BeamFamily(FiniteMotion):
     @property
     def element_forces(self) -> Callable[..., AnyArray]:
         return self._large.forces
+
+    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool]]:
+        having = np.any(dofs[self.map.index] & (self.map.index >= 0), axis=1)
+        return [(self._some(E), E, has) for E, has in ((having, True), (~having, False)) if E.any()]
+
+    def _some(self, chosen: Mask) -> BeamFamily:
+        arms = None if self.arms is None else self.arms[chosen]
+        stations = joined([self.stations], chosen)
+        return BeamFamily(self._dofs, self.map.connectivity[chosen], stations, arms)
+
+    def foreseen(self, before: Array, after: Array, c: Array) -> Callable[..., AnyArray]:
+        return partial(self._large.forces, foreseen=self._large.foreseen(before, after, c))
 
     def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
         stations = [f.stations for f in families]  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.moments import SIZE as MOMENTS
 from assembly.kinematics import UNIT_COUNT, skew
-from assembly.types import Array, Index
+from assembly.types import Array, Index, Mask
 
 Rates = tuple[Array, Array | None]  # `Passage.drag`, and the resistance of elements to strain rates
 
@@ -24,7 +24,11 @@ class Passage:
 
     omega (3,): of the frame, rad/s. coefficients (12,): of what the inertia load comes from.
     rayleigh (a, b): internal damping in proportion to mass (1/s) and to stiffness (s). Of elements
-    of several bodies, each of these has a first axis of elements.
+    of several bodies, each of these has a first axis of elements. step (2, size): displacements
+    before the last step of Newton's method and after it, for the derivative (`linearized`).
+
+    At several instants (P,) all have a first axis of these, and rates and coefficients one of
+    elements, or of length 1, after it.
     """
 
     u: Array
@@ -33,6 +37,7 @@ class Passage:
     omega: Array
     coefficients: Array
     rayleigh: tuple[Any, Any] = (0.0, 0.0)
+    step: Array | None = None
 
     @classmethod
     def at_rest(
@@ -52,6 +57,12 @@ class Passage:
         """Whether nothing moves relative to the frame."""
         return not (np.any(self.v) or np.any(self.a))
 
+    def at(self, n: int) -> Passage:
+        """That of one of several instants, for a family of one body."""
+        step = None if self.step is None else self.step[:, n]
+        rates = self.omega[n, 0], self.coefficients[n, 0]
+        return Passage(self.u[n], self.v[n], self.a[n], *rates, self.rayleigh, step)
+
     def of_part(
         self, B: sp.csr_matrix, R: Array, P: Array, rayleigh: tuple[float, float]
     ) -> Passage:
@@ -65,6 +76,7 @@ class Passage:
             omega=R.T @ self.omega,
             coefficients=P @ self.coefficients,
             rayleigh=(a, b),
+            step=None if self.step is None else self.step @ B.T,
         )
 
 
@@ -200,6 +212,22 @@ class ElementFamily:
         """
         raise NotImplementedError
 
+    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool]]:
+        """Families that together are this one, or itself, to linearize some by other means.
+
+        Each with the numbers of its elements, and whether these have DOFs of those chosen (size,).
+        """
+        return [(self, slice(None), True)]
+
+    def forces_at(self, passage: Passage) -> Array:
+        """`force` at several instants, (P, size)."""
+        return np.stack([self.force(passage.at(n)) for n in range(len(passage.u))])
+
+    def linearized_at(self, passage: Passage, rates: bool) -> tuple[Array, list[list[Any]]]:
+        """`linearized` at several instants: forces (P, size), and derivatives at each."""
+        each = [self.linearized(passage.at(n), rates) for n in range(len(passage.u))]
+        return np.stack([force for force, _ in each]), [changes for _, changes in each]
+
     def force(self, passage: Passage) -> Array:
         """Forces (size,) at a large displacement in motion, beyond the linear ones of the inertia.
 
@@ -214,6 +242,10 @@ class ElementFamily:
         """`force` and its derivatives by u, v and a.
 
         Without `rates` that by u alone, for Newton's method: forces of rates may be left out of it.
+        With `passage.step` the stresses in it may be those that the step foresees: linear in it,
+        they leave out what a slender part stretches by turning along straight lines, and Newton's
+        method takes larger and fewer steps (Magisano, Leonetti & Garcea, Comput. Methods Appl.
+        Mech. Eng. 313, 2017).
         """
         at = passage if rates else replace(passage, rayleigh=(0.0, 0.0))
         (M, C, D, K), own = self.tangents(at)

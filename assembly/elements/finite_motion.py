@@ -40,6 +40,11 @@ class FiniteMotion(ElementFamily):
         (..., E, 3 n). static: without it only what rates cause.
         """
 
+    def foreseen(self, before: Array, after: Array, c: Array) -> Callable[..., AnyArray]:
+        """`element_forces` for the derivative of `linearized`, with the stresses that a step
+        between displacements (E, n) foresees under coefficients c."""
+        return self.element_forces
+
     # The linear matrices.
 
     def mass(self) -> sp.csr_matrix:
@@ -69,8 +74,8 @@ class FiniteMotion(ElementFamily):
     def _linear_inertia(self, coefficients: Array) -> Array:
         """Stiffness of inertia (E, n, n)."""
         forms = self._forms[:, 1:]
-        c = np.broadcast_to(coefficients[..., :9], (len(forms), 9))
-        return np.asarray(np.einsum("ekij,ek->eij", forms, c))
+        c = np.broadcast_to(coefficients[..., :9], (*coefficients.shape[:-2], len(forms), 9))
+        return np.asarray(np.einsum("ekij,...ek->...eij", forms, c))
 
     def _linear(self, d: Array, coefficients: Array) -> Array:
         load = self._unit_loads @ coefficients[..., None]
@@ -79,8 +84,9 @@ class FiniteMotion(ElementFamily):
     def _linear_rates(self, omega: Array) -> tuple[Array, Array]:
         """M and 2G(ω) (E, n, n)."""
         forms = self._forms[:, 7:]
-        G = np.einsum("ekij,ek->eij", forms, np.broadcast_to(2.0 * omega, (len(forms), 3)))
-        return symmetric(self._forms[:, 0]), 0.5 * (G - G.transpose(0, 2, 1))
+        rates = np.broadcast_to(2.0 * omega, (*omega.shape[:-2], len(forms), 3))
+        G = np.einsum("ekij,...ek->...eij", forms, rates)
+        return symmetric(self._forms[:, 0]), 0.5 * (G - G.swapaxes(-1, -2))
 
     # What is beyond that.
 
@@ -108,42 +114,65 @@ class FiniteMotion(ElementFamily):
         drag = slope(units, 0.0 * bent, resistance) - slope(units, 0.0 * bent, None)
         return mass, drag
 
+    def forces_at(self, passage: Passage) -> Array:
+        return np.stack([self.map.vector(own) for own in self._forces(passage)])
+
     def force(self, passage: Passage) -> Array:
+        return self.map.vector(self._forces(passage))
+
+    def _forces(self, passage: Passage) -> Array:
+        """Of the elements, (..., E, n)."""
         state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
-        if passage.rests:
+        if not (np.any(v) or np.any(a)):
             forces = self.element_forces(d, c)
         else:
             M, C = self._linear_rates(passage.omega)
             rates = passage.drag, self._resistance(passage.rayleigh[1])
             forces = self.element_forces(state, c, rates)
             forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
-        return self.map.vector(forces - self._linear(d, c))
+        return np.asarray(forces - self._linear(d, c))
+
+    def linearized_at(self, passage: Passage, rates: bool) -> tuple[Array, list[list[Any]]]:
+        force, changes = self._linearized(passage, rates)
+        matrices = [[self.map.matrix(A[n]) for A in changes] for n in range(len(force))]
+        return np.stack([self.map.vector(own) for own in force]), matrices
 
     def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
+        force, changes = self._linearized(passage, rates)
+        return self.map.vector(force), [self.map.matrix(A) for A in changes]
+
+    def _linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Array]]:
+        """Forces (..., E, n) of the elements and their derivatives (..., E, n, n)."""
         state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
         M, C = self._linear_rates(passage.omega)
         drag = passage.drag, self._resistance(passage.rayleigh[1])
-        moving = state if rates else d
+        rests = not (rates or np.any(v) or np.any(a))
+        moving, law = state if rates else d, self.element_forces
+        if passage.step is not None:
+            before, after = self.map.gather(passage.step)
+            law = self.foreseen(before, after, c)
 
         def forces(at: AnyArray) -> AnyArray:
-            if passage.rests and not rates:
-                return self.element_forces(at, c)
-            still = state[:, at.shape[-1] :]
+            if rests:
+                return law(at, c)
+            still = state[..., at.shape[-1] :]
             still = np.broadcast_to(still, (*at.shape[:-1], still.shape[-1]))
             at = np.concatenate([at, still], axis=-1)
-            return self.element_forces(at, c, drag)
+            return law(at, c, drag)
 
         value, by = self._derivative(forces, moving)
         linear = self._linear_inertia(c), C + self._damping, M
         for A, x in zip(linear, (d, v, a), strict=True):
             value = value - (A @ x[..., None])[..., 0]
         blocks = np.split(by, by.shape[-1] // d.shape[-1], axis=-1)
-        changes = [self.map.matrix(A - B) for A, B in zip(blocks, linear, strict=False)]
-        return self.map.vector(value + (self._unit_loads @ c[..., None])[..., 0]), changes
+        changes = [A - B for A, B in zip(blocks, linear, strict=False)]
+        if passage.step is not None:
+            return self._forces(passage), changes
+        return value + (self._unit_loads @ c[..., None])[..., 0], changes
 
     def tangents(self, passage: Passage) -> tuple[Beyond, sp.csr_matrix]:
         state, c = self.map.path(passage), passage.coefficients

@@ -173,13 +173,15 @@ class LargeBeam:
         coefficients: AnyArray,
         rates: Rates | None = None,
         static: bool = True,
+        foreseen: Array | None = None,
     ) -> AnyArray:
         """Of the strains, and of the inertia load on the moved points; all elements in one pass.
 
         state (..., E, 12): displacements of the nodes; with rates, their velocities and
         accelerations too, (..., E, 36). The rates are W (..., 3, 3) of `inertia_gradient` and the
         resistance (E, 6, 6) to strain rates, against ρ̇ of ½ ρᵀHρ. static: without it only what
-        rates cause. coefficients (12,) or (E, 12).
+        rates cause. coefficients (12,) or (E, 12). foreseen (E, 6): loads Hρ in place of those of
+        the displacements, whose derivatives stay.
         """
         drag, resistance = (None, None) if rates is None else rates
         nodes: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
@@ -191,7 +193,7 @@ class LargeBeam:
             load = element_product(resistance, rate)
             on_seen = self._of_load(load, 0.0 * load[..., None, :], self._strains(at))
         if static:
-            on_seen = on_seen + self._strain(still, at, coefficients)
+            on_seen = on_seen + self._strain(still, at, coefficients, foreseen)
         motion = coefficients if static else None
         forces = self._with_inertia(path, on_seen, seen, y, motion, drag)
         return np.asarray(self._on_nodes(value_of(nodes), forces))
@@ -246,10 +248,20 @@ class LargeBeam:
         rates: Any = self._generalized(seen, self._strains(y)).rate
         return np.asarray(np.moveaxis(rates.imag, 0, -1) / STEP)
 
-    def _strain(self, seen: AnyArray, y: AnyArray, coefficients: AnyArray) -> AnyArray:
+    def foreseen(self, before: Array, after: Array, coefficients: Array) -> Array:
+        """Hρ (E, 6) after a step between displacements (E, 12), linear in the step."""
+        _, seen, y = self._seen(before + 1j * STEP * (after - before), coefficients)
+        load = element_product(self.shapes.rigidity, self._generalized(seen, self._strains(y)))
+        return np.asarray(load.real + load.imag / STEP)
+
+    def _strain(
+        self, seen: AnyArray, y: AnyArray, coefficients: AnyArray, foreseen: Array | None = None
+    ) -> AnyArray:
         """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
         strain = self._strains(y)
         load = element_product(self.shapes.rigidity, self._generalized(seen, strain))
+        if foreseen is not None:
+            load = foreseen + 1j * load.imag
         return self._of_load(load, _under(self.shapes.own_resultants, coefficients), strain)
 
     def _strains(self, y: Any) -> Strain:

@@ -151,9 +151,9 @@ class ElementMap:
         return out
 
     def gather(self, u: Array) -> Array:
-        """The element values (E, d) of a global vector (size,), zero for absent DOFs."""
-        return np.where(self._present, u[np.where(self._present, self.index, 0)], 0.0)
+        """The element values (..., E, d) of global vectors (..., size), zero for absent DOFs."""
+        return np.where(self._present, u[..., np.where(self._present, self.index, 0)], 0.0)
 
     def path(self, passage: Passage) -> Array:
-        """Displacements, velocities and accelerations of the elements, (E, 3 d)."""
+        """Displacements, velocities and accelerations of the elements, (..., E, 3 d)."""
         return np.concatenate([self.gather(x) for x in (passage.u, passage.v, passage.a)], axis=-1)

@@ -131,15 +131,15 @@ class SectionInertia:
         return H
 
 
-def joined(records: Sequence[Any]) -> Any:
-    """Records of elements in one batch: their arrays, and those of records in them, one after
-    another; what else they have is that of the first."""
+def joined(records: Sequence[Any], chosen: Any = slice(None)) -> Any:
+    """Records of elements in one batch, or some of these elements: their arrays, and those of
+    records in them, one after another; what else they have is that of the first."""
     first = records[0]
 
     def joint(name: str) -> Any:
         values = [getattr(record, name) for record in records]
         if isinstance(values[0], np.ndarray):
-            return np.concatenate(values)
-        return joined(values) if isinstance(values[0], SectionInertia) else values[0]
+            return np.concatenate(values)[chosen]
+        return joined(values, chosen) if isinstance(values[0], SectionInertia) else values[0]
 
     return replace(first, **{field.name: joint(field.name) for field in fields(first)})

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assembly.elements.taylor import Taylor, matrix_product, matrix_vector
 from assembly.mechanisms.applied_loads import force_stiffness
@@ -30,12 +31,13 @@ from assembly.types import Array, Index
 
 @dataclass(frozen=True)
 class DeformedRows:
-    """All rows at one instant: the conditions, then the deflections of bushings.
+    """All rows at one instant, or at several (...): the conditions, then the deflections of
+    bushings.
 
-    x (3, rows): values and rates, drives as angles. G (3, rows, J): gradients over the constrained
-    DOFs, of deflections without the second rate. wrench (rows, 12): gradients by the motions of the
-    two frames in their own axes. frames: of the points of joints and bushings; carried: by these,
-    then by those of loads.
+    x (3, ..., rows): values and rates, drives as angles. G (3, ..., rows, J): gradients over the
+    constrained DOFs, of deflections without the second rate. wrench (..., rows, 12): gradients by
+    the motions of the two frames in their own axes. frames: of the points of joints and bushings;
+    carried: by these, then by those of loads.
     """
 
     x: Array
@@ -76,37 +78,40 @@ class DeformedJoints:
         return chosen, units[chosen, 1], slots, places
 
     def carried(self, path: Array) -> list[Carried]:
-        """The frames of all points; path (3, n): the jet of all DOFs."""
+        """The frames of all points; path (3, ..., n): the jet of all DOFs."""
         bodies, planar = list(self.topology.bodies.values()), self.topology.planar
         single = [k for k, point in enumerate(self._points) if len(point.nodes) == 1]
-        moved = np.zeros((3, len(single), 6))
+        instants = path.shape[1:-1]
+        moved = np.zeros((3, *instants, len(single), 6))
         for place, k in enumerate(single):
             numbers, components = self._dofs[k]
-            moved[:, place, components] = path[:, numbers]
-        out = [still()] * len(self._points)
+            moved[..., place, components] = path[..., numbers]
+        out = [still(instants)] * len(self._points)
         for k, carrier in zip(single, by_nodes(moved), strict=True):
             out[k] = restricted(carrier, self._dofs[k][1])
         for k, point in enumerate(self._points):
             if len(point.nodes) > 1:
                 numbers, places = self._dofs[k]
                 nodes = bodies[point.body].dofs.coordinates[point.nodes]
-                own = np.zeros((3, 3 * len(nodes)))
-                own[:, places] = path[:, numbers]
+                own = np.zeros((3, *instants, 3 * len(nodes)))
+                own[..., places] = path[..., numbers]
                 arms = nodes - nodes.mean(axis=0)
-                carrier = by_set(own.reshape(3, -1, 3), arms, planar, self._turns[k])
+                own = own.reshape(3, *instants, -1, 3)
+                carrier = by_set(own, arms, planar, self._turns[k])
                 out[k] = restricted(carrier, places)
         return out
 
     def frames(self, state: RigidState, carried: list[Carried]) -> Frames:
         """The frames of the points of joints and bushings."""
         still, count = self.topology.frames(state.frames), len(self.topology.points)
-        offsets = Taylor(np.stack([c.offset.data for c in carried[:count]], axis=1))
-        own = Taylor(np.stack([c.rotation.data for c in carried[:count]], axis=1))
+        offsets = Taylor(np.stack([c.offset.data for c in carried[:count]], axis=-2))
+        own = Taylor(np.stack([c.rotation.data for c in carried[:count]], axis=-3))
         moved = still.origin + matrix_vector(still.rotation, offsets)
         return Frames(moved, matrix_product(still.rotation, own))
 
     def at(self, state: RigidState, path: Array, pace: float) -> DeformedRows:
-        """All rows while the bodies' frames move by `state` and the DOFs by the jet path (3, n).
+        """All rows while the bodies' frames move by `state` and the DOFs by the jet path (3, ...,
+        n).
 
         pace: of the drivers' laws. Raises ConvergenceError for deflections out of range.
         """
@@ -118,15 +123,16 @@ class DeformedJoints:
         return DeformedRows(x, G, gradient[0], frames, carried)
 
     def _seen(self, carried: list[Carried]) -> Array:
-        """Motions of the frames' units by the constrained DOFs, (3, units, J)."""
-        out = np.zeros((3, len(self.topology.units), len(self.topology.touched)))
+        """Motions of the frames' units by the constrained DOFs, (3, ..., units, J)."""
+        instants, topology = carried[0].offset.data.shape[:-1], self.topology
+        out = np.zeros((*instants, len(topology.units), len(topology.touched)))
         for number, (units, components, slots, places) in enumerate(self._slots):
             W = carried[number].W.data
-            out[:, units[:, None], slots] = W[:, components[:, None], places]
+            out[..., units[:, None], slots] = W[..., components[:, None], places]
         return out
 
-    def curvature(self, at: DeformedRows, t: float, factors: Array) -> Array:
-        """Σ factor_k ∇²x_k over the constrained DOFs at t, (J, J); factors (rows,)."""
+    def curvature(self, at: DeformedRows, t: ArrayLike, factors: Array) -> Array:
+        """Σ factor_k ∇²x_k over the constrained DOFs at t, (..., J, J); factors (..., rows)."""
         topology = self.topology
         hessian = topology.hessian(at.frames, t)
         bent = {
@@ -141,18 +147,19 @@ class DeformedJoints:
     # Loads.
 
     def load(self, carried: list[Carried], forces: Array) -> Array:
-        """Nodal loads (n,) of forces (loads, 3), body axes."""
-        out = np.zeros(int(self.topology.offsets[-1]))
+        """Nodal loads (..., n) of forces (..., loads, 3), body axes."""
+        out = np.zeros((*forces.shape[:-2], int(self.topology.offsets[-1])))
         for number, carrier, wrench, _ in self._loads(carried, forces):
-            np.add.at(out, self._dofs[number][0], carrier.W.value.T @ wrench)
+            nodal = wrench[..., None, :] @ carrier.W.value
+            out[..., self._dofs[number][0]] += nodal[..., 0, :]
         return out
 
     def load_stiffness(self, carried: list[Carried], forces: Array) -> list[tuple[Index, Array]]:
-        """Numbers of DOFs among all, and the stiffness of each load over them."""
+        """Numbers of DOFs among all, and the stiffness (..., D, D) of each load over them."""
         out = []
         for number, carrier, wrench, local in self._loads(carried, forces):
-            W = carrier.W.value
-            out.append((self._dofs[number][0], W.T @ local @ W - carrier.curvature(wrench)))
+            W, curvature = carrier.W.value, carrier.curvature(wrench)
+            out.append((self._dofs[number][0], W.swapaxes(-1, -2) @ local @ W - curvature))
         return out
 
     def _loads(
@@ -164,8 +171,10 @@ class DeformedJoints:
         first = len(self.topology.points)
         for k, (load, point) in enumerate(zip(applied.loads, applied.points, strict=True)):
             carrier, s = carried[first + k], point.lever
-            f = forces[k] if load.follower else carrier.rotation.value.T @ forces[k]
-            wrench = np.concatenate([f, np.cross(s, f)])
+            f = forces[..., k, :]
+            if not load.follower:
+                f = (f[..., None, :] @ carrier.rotation.value)[..., 0, :]
+            wrench = np.concatenate([f, np.cross(s, f)], axis=-1)
             local = force_stiffness(f, s, load.follower)
             out.append((first + k, carrier, wrench, local))
         return out

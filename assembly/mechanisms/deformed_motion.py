@@ -16,8 +16,10 @@ finite deflection").
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,7 +38,7 @@ from assembly.types import Array
 
 
 class DeformedMotion:
-    """The equations at one time, under a share of the motion's loads.
+    """The equations at one time, or at several (...), under a share of the motion's loads.
 
     now: the rigid motion, its forces and reactions. share: of all loads; the motion runs at √share
     of its pace, so that all inertia loads are that share.
@@ -50,7 +52,7 @@ class DeformedMotion:
         now: Instant,
         share: float = 1.0,
     ) -> None:
-        self.dynamics, self.elastic, self.joints, self.now = dynamics, elastic, joints, now
+        self.dynamics, self.elastic, self.joints = dynamics, elastic, joints
         self.share, self.topology = share, dynamics.topology
         self.size = int(self.topology.offsets[-1])
         self.held = np.flatnonzero(elastic.held)
@@ -67,47 +69,56 @@ class DeformedMotion:
         free = ~compliance.carried
         free[: len(elastic.held)] &= ~elastic.held
         self._motors = share * np.where(free, now.multipliers - now.steady, 0.0)
-        self._motors[self.held] = 0.0
+        self._motors[..., self.held] = 0.0
         self._resting = (1.0 - share) * now.steady
-        self._resting[self.held] = 0.0
+        self._resting[..., self.held] = 0.0
         component = all_dofs(self.topology).component[self.slaves]
         self._slave_scale = np.where(component < 3, self.topology.length, 1.0)
 
+    def at(self, n: Any) -> DeformedMotion:
+        """That of one of several instants, or of some; with a first axis of instants for None."""
+        out = copy(self)
+        out.state = self.state.at(n)
+        for name in ("_motion", "_loading", "_forces", "_motors", "_resting"):
+            setattr(out, name, getattr(self, name)[n])
+        return out
+
     def rows(self, path: Array) -> DeformedRows:
-        """Conditions and deflections of a jet of all DOFs (3, n)."""
+        """Conditions and deflections of a jet of all DOFs (3, ..., n)."""
         return self.joints.at(self.state, path, float(np.sqrt(self.share)))
 
     def closed(self, q: Array, v: Array, a: Array, guess: Array) -> DeformedState:
-        """The whole mechanism at independent DOFs q (n,), their velocities and accelerations.
+        """The whole mechanism at independent DOFs q (..., n), their velocities and accelerations.
 
-        guess (all,): approximate displacements, for the others. Raises ConvergenceError where the
-        joints cannot be closed.
+        guess (..., all): approximate displacements, for the others. Raises ConvergenceError where
+        the joints cannot be closed.
         """
-        path = np.zeros((3, self.size))
+        path = np.zeros((3, *q.shape[:-1], self.size))
         path[0] = guess
-        path[:, self.masters] = q, v, a
+        path[..., self.masters] = q, v, a
         for _ in range(ITERATIONS):
             at = self.rows(path)
             step = self._solved(at, at.x[0])
-            path[0, self.slaves] -= step
+            path[0][..., self.slaves] -= step
             size = np.abs(step / self._slave_scale).max(initial=0.0)
-            if not size > ROUND_OFF * (1.0 + np.abs(path[0, self.slaves]).max(initial=0.0)):
+            if not size > ROUND_OFF * (1.0 + np.abs(path[0][..., self.slaves]).max(initial=0.0)):
                 break
         else:
             raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
         if not len(self.slaves):
             return DeformedState(self, path, at)
         # Rates of conditions are linear in those of the DOFs; accelerations follow velocities.
-        path[1, self.slaves] -= self._solved(at, at.x[1])
+        path[1][..., self.slaves] -= self._solved(at, at.x[1])
         at = self.rows(path)
-        path[2, self.slaves] -= self._solved(at, at.x[2])
+        path[2][..., self.slaves] -= self._solved(at, at.x[2])
         return DeformedState(self, path, at)
 
     def _solved(self, at: DeformedRows, gap: Array) -> Array:
-        """Changes of the eliminated DOFs that change the held conditions by gap (rows,)."""
+        """Changes of the eliminated DOFs that change the held conditions by gap (..., rows)."""
         if not len(self.slaves):
-            return np.zeros(0)
-        step = np.linalg.solve(at.G[0][self.held][:, self._slave_places], gap[self.held])
+            return np.zeros((*gap.shape[:-1], 0))
+        J = at.G[0][..., self.held, :][..., self._slave_places]
+        step = np.linalg.solve(J, gap[..., self.held, None])[..., 0]
         if not np.all(np.isfinite(step)):
             raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
         return np.asarray(step)
@@ -117,6 +128,8 @@ class DeformedMotion:
 class DeformedState:
     """A mechanism with finite displacements of all its nodes; made by `Mechanism.displaced`.
 
+    Trims have states of several instants (P,), with an axis of these.
+
     Parameters
     ----------
     motion : DeformedMotion
@@ -124,36 +137,51 @@ class DeformedState:
     path : ndarray, shape (3, all)
         Displacements and rotation vectors of all bodies in their own axes, m and rad, and their
         first two rates.
-    rows : DeformedRows
-        Conditions of joints and deflections of springs, with their first rates.
+    known : DeformedRows, optional
+        The `rows`, where they are known.
+    step : ndarray, shape (2, all), optional
+        The displacements before the last step of Newton's method and after it, for `tangents`.
     """
 
     motion: DeformedMotion
     path: Array
-    rows: DeformedRows
+    known: DeformedRows | None = None
+    step: Array | None = None
+
+    def at(self, n: Any) -> DeformedState:
+        """That of one of several instants, or of some."""
+        step = None if self.step is None else self.step[:, n]
+        return DeformedState(self.motion.at(n), self.path[:, n], step=step)
+
+    @cached_property
+    def rows(self) -> DeformedRows:
+        """Conditions of joints and deflections of springs, with their first rates."""
+        return self.known or self.motion.rows(self.path)
 
     @property
     def q(self) -> Array:
         """The independent degrees of freedom (n,), m and rad."""
-        return np.asarray(self.path[0, self.motion.masters])
+        return np.asarray(self.path[0][..., self.motion.masters])
 
     @cached_property
     def bodies(self) -> BodiesMotion:
         """The bodies in motion at these displacements."""
         m = self.motion
-        return BodiesMotion(m.topology.moving, m.state.twist, m._motion, m._loading, self.path)
+        motion = m.state.twist, m._motion, m._loading
+        return BodiesMotion(m.topology.moving, *motion, self.path, self.step)
 
     def _transform(self, rows: DeformedRows) -> Taylor:
         m = self.motion
-        J = Taylor(rows.G[:, m.held][:, None])
-        return m.elastic.partition.transform(J, np.array([m.state.t]))
+        G = rows.G[..., m.held, :]
+        J = Taylor(G.reshape(3, -1, *G.shape[-2:]))
+        return m.elastic.partition.transform(J, np.atleast_1d(m.state.t))
 
     @cached_property
     def row_forces(self) -> Array:
         """Forces (rows,) of springs, dampers, preloads and motors on the deflections."""
         m, compliance = self.motion, self.motion.topology.compliance
         live = compliance.forces(m.state.t, self.rows.x[0], self.rows.x[1])
-        live[m.held] = 0.0
+        live[..., m.held] = 0.0
         return np.asarray(live - m._resting + m._motors)
 
     @property
@@ -165,23 +193,26 @@ class DeformedState:
     def force(self) -> Array:
         """F (all,): zero at the independent DOFs in equilibrium, Gᵀλ at the others."""
         m, total = self.motion, self.bodies.force - self.load
-        total[m.topology.touched] += self.row_forces @ self.rows.G[0]
+        pulled = self.row_forces[..., None, :] @ self.rows.G[0]
+        total[..., m.topology.touched] += pulled[..., 0, :]
         return total
 
     @cached_property
     def residual(self) -> Array:
         """What is out of balance, R = TᵀF (n,), N and N·m."""
         pattern = self.motion.elastic.moving_pattern
-        T = self._transform(self.rows).value
-        return np.asarray(pattern.reduce_vector(self.force[None], T)[0])
+        T, force = self._transform(self.rows).value, self.force
+        found = pattern.reduce_vector(force.reshape(-1, force.shape[-1]), T)
+        return np.asarray(found.reshape(*force.shape[:-1], -1))
 
     @cached_property
     def multipliers(self) -> Array:
         """λ (rows,) of the held conditions; the forces of springs and motors for the others."""
         m, out = self.motion, self.row_forces.copy()
         if len(m.slaves):
-            J = self.rows.G[0][m.held][:, m._slave_places]
-            out[m.held] = np.linalg.solve(J.T, -self.force[m.slaves])
+            J = self.rows.G[0][..., m.held, :][..., m._slave_places]
+            forces = -self.force[..., m.slaves, None]
+            out[..., m.held] = np.linalg.solve(J.swapaxes(-1, -2), forces)[..., 0]
         return out
 
     @cached_property
@@ -253,23 +284,26 @@ class DeformedState:
         return self._with_joints(self.bodies.parts())
 
     def _with_joints(self, bodies: Array) -> dict[str, Array]:
-        """The named matrices, from the values (parts, entries) of those of the bodies."""
+        """The named matrices (entries,), or (P, entries) of P instants, from the values
+        (parts, ..., entries) of those of the bodies."""
         m, topology = self.motion, self.motion.topology
-        values, stack = bodies[:, None], topology.moving
-        J = len(topology.touched)
-        joints = {part: np.zeros((1, J, J)) for part in (K, D, K_D, K_G)}
+        values, stack = bodies.reshape(len(bodies), -1, bodies.shape[-1]), topology.moving
+        J, times = len(topology.touched), np.atleast_1d(m.state.t)
+        joints = {part: np.zeros((len(times), J, J)) for part in (K, D, K_D, K_G)}
         curvature = m.joints.curvature(self.rows, m.state.t, self.multipliers)
-        joints[K_G] += 0.5 * (curvature + curvature.T)
+        joints[K_G] += 0.5 * (curvature + curvature.swapaxes(-1, -2))
         if not topology.compliance.is_empty:
-            springs = topology.compliance.terms(np.array([m.state.t]), self.rows.G[:2, None])
+            G = self.rows.G[:2].reshape(2, len(times), -1, J)
+            springs = topology.compliance.terms(times, G)
             for part, term in zip((K, D, K_D), springs, strict=True):
                 joints[part] += term
         for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces):
             slots = stack.places(np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers)))
-            values[K_G, 0, slots] += 0.5 * (block + block.T).ravel()
-            values[K_D, 0, slots] += 0.5 * (block - block.T).ravel()
+            turned = block.swapaxes(-1, -2)
+            values[K_G][:, slots] += 0.5 * (block + turned).reshape(len(times), -1)
+            values[K_D][:, slots] += 0.5 * (block - turned).reshape(len(times), -1)
         found = m.elastic.moving_pattern.reduce(values, self._transform(m.rows(self.path)), joints)
-        return {name: part[0] for name, part in found.items()}
+        return found if bodies.ndim > 2 else {name: part[0] for name, part in found.items()}
 
     @property
     def sparsity(self) -> Pattern:
@@ -307,10 +341,22 @@ class DeformedState:
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        parts, sparsity = self._with_joints(self.bodies.tangents(exact)), self.sparsity
-        zero = np.zeros(len(sparsity.indices))
+        parts = self._with_joints(self.bodies.tangents(exact))
+        zero, sparsity = np.zeros(len(self.sparsity.indices)), self.sparsity
         M, damping, stiffness = (
             sparsity.tocsr(sum((parts[name] for name in names if name in parts), zero))
             for names in (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
         )
         return M, damping, stiffness
+
+    def stiffness(self) -> list[sp.csr_matrix]:
+        """The exact derivative of the residual by q alone, at each of the instants.
+
+        Returns
+        -------
+        list of scipy.sparse.csr_matrix
+            (n, n); M and C count in it where joints move the DOFs that they eliminate.
+        """
+        parts = self._with_joints(self.bodies.tangents(self.motion.slaves))
+        total = sum(parts[name] for name in STIFFNESS_PARTS if name in parts)
+        return [self.sparsity.tocsr(values) for values in np.atleast_2d(total)]

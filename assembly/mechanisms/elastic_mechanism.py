@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
-from assembly.errors import ConvergenceError, InputError
+from assembly.errors import ConvergenceError, InputError, MechanismError
 from assembly.kinematics import Kinematics, as_vector
+from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.deformed_joints import DeformedJoints
 from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
@@ -29,7 +30,7 @@ from assembly.mechanisms.reactions import (
 )
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
-from assembly.mechanisms.trim import Trim, equilibrium
+from assembly.mechanisms.trim import Trim, equilibrium, newtons
 from assembly.motion.motion import FunctionMotion
 from assembly.system.frozen import PARTS, FrozenSeries
 from assembly.types import Array, Inexact, Mask
@@ -326,8 +327,8 @@ class ElasticMechanism:
     # Equilibrium at finite deflections.
 
     @abstractmethod
-    def _static(self, t: float, driven: bool | None, what: str) -> Array:
-        """Independent DOFs (n,) in equilibrium to first order, K q = Q of linear prestress."""
+    def _static(self, times: Array, driven: bool | None, what: str) -> Array:
+        """Independent DOFs (P, n) in equilibrium to first order, K q = Q of linear prestress."""
 
     def trim(self, t: float, *, driven: bool | None = None, start: Trim | None = None) -> Trim:
         """The elastic mechanism in equilibrium at one time, at finite deflections.
@@ -407,11 +408,35 @@ class ElasticMechanism:
 
     def _along_loads(self, t: float, driven: bool | None) -> Trim | ConvergenceError:
         """From no loads, with the deflections of the linear equations first."""
-        elastic, q = self.elastic(driven), self._static(t, driven, "trim")
-        T = elastic.transform(self.instant(t)).value
-        guess = np.asarray(elastic.moving_pattern.expand(q, T), dtype=float)
+        (q,), (guess,), _ = self._linear(np.array([t]), driven)
         origin = (0.0, 0.0 * q, 0.0 * guess)
         return equilibrium(lambda x: self._motion(t, x, driven), (-1.0, -q, -guess), origin)
+
+    def _linear(self, times: Array, driven: bool | None) -> tuple[Array, Array, Instant]:
+        """Independent (P, n) and all DOFs (P, all) of the linear equations, and the instants."""
+        elastic, q, now = (
+            self.elastic(driven),
+            self._static(times, driven, "trim"),
+            self.instants(times),
+        )
+        T = elastic.transform(now).value
+        expand = elastic.moving_pattern.expand
+        return q, np.array([expand(*pair) for pair in zip(q, T, strict=True)], dtype=float), now
+
+    def _together(self, times: Array, driven: bool | None) -> list[Trim | None]:
+        """By Newton's method from there, all at once, or by halves where an instant leaves the
+        range of the equations; None where it fails."""
+        q, guess, now = self._linear(times, driven)
+        elastic, joints = self.elastic(driven), self._deformed_joints
+        try:
+            found = newtons(
+                DeformedMotion(self.dynamics, elastic, joints, now), q, guess, 0.0 * guess
+            )
+        except (ConvergenceError, MechanismError):
+            parts = np.array_split(times, 2) if len(times) > 1 else []
+            halves = [trim for part in parts for trim in self._together(part, driven)]
+            return halves or [None]
+        return [None if isinstance(own, Exception) else Trim(*own) for own in found]
 
     def _along_time(
         self, recent: Sequence[Trim], t: float, driven: bool | None
@@ -492,9 +517,11 @@ class ElasticMechanism:
         ConvergenceError, InputError, MechanismError, SingularPositionError
             As `trim`.
         """
-        out: list[Trim] = []
-        for t in np.asarray(times, dtype=float):
-            out.append(self._trimmed(float(t), driven, out[-2:], ahead=False))
+        at, out = np.asarray(times, dtype=float), list[Trim]()
+        size = self.elastic(driven).numbers_an_instant(True)
+        for part in np.array_split(at, -(-len(at) * size // ENTRIES)) if len(at) else ():
+            for t, trim in zip(part, self._together(part, driven), strict=True):
+                out.append(trim or self._trimmed(float(t), driven, out[-2:], ahead=False))
         return out
 
     def _freeze_trimmed(self, times: Array, transport: bool, driven: bool | None) -> FrozenSeries:

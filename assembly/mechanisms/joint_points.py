@@ -42,9 +42,10 @@ TURN = np.pi  # rad: the largest rotation vector of a node
 class Carried:
     """A frame carried by nodes of a body, in the axes of the body.
 
-    offset: jet (3, 3) of the displacement of its origin; rotation: jet (3, 3, 3) of E; W: jet
-    (3, 6, D) over the D DOFs of its nodes. bend: ∂²(rotation vector)/∂x² of the three components,
-    (3, r, r), by the coordinates x of directions (D, r) of the DOFs.
+    offset: jet (3, ..., 3) of the displacement of its origin; rotation: jet (3, ..., 3, 3) of E;
+    W: jet (3, ..., 6, D) over the D DOFs of its nodes. bend: ∂²(rotation vector)/∂x² of the three
+    components, (..., 3, r, r), by the coordinates x of directions (D, r) of the DOFs. Axes (...)
+    are of instants.
     """
 
     offset: Taylor
@@ -53,11 +54,12 @@ class Carried:
     bend: Callable[[Array], Array]
 
     def curvature(self, wrench: Array) -> Array:
-        """What second-order rotations add to the second derivative of a work, (D, D).
+        """What second-order rotations add to the second derivative of a work, (..., D, D).
 
-        wrench (6,): its derivative by the motion of the frame.
+        wrench (..., 6): its derivative by the motion of the frame.
         """
-        return np.asarray(np.tensordot(wrench[3:], self.bend(np.eye(self.W.data.shape[2])), 1))
+        bent = self.bend(np.eye(self.W.data.shape[-1]))
+        return np.asarray((wrench[..., 3:, None, None] * bent).sum(axis=-3))
 
 
 def at_rest(nodes: Array, planar: bool) -> Carried:
@@ -71,49 +73,56 @@ def at_rest(nodes: Array, planar: bool) -> Carried:
     return by_set(np.zeros((3, *arms.shape)), arms, planar, turns)
 
 
-def still() -> Carried:
+def still(instants: tuple[int, ...]) -> Carried:
     """A frame of the ground."""
-    zero = np.zeros(3)
     return Carried(
-        Taylor.constant(zero),
-        Taylor.constant(np.eye(3)),
-        Taylor(np.zeros((3, 6, 0))),
+        Taylor(np.zeros((3, *instants, 3))),
+        _unturned(instants),
+        Taylor(np.zeros((3, *instants, 6, 0))),
         _straight,
     )
 
 
+def _unturned(instants: tuple[int, ...]) -> Taylor:
+    return Taylor.constant(np.broadcast_to(np.eye(3), (*instants, 3, 3)))
+
+
 def by_nodes(path: Array) -> list[Carried]:
-    """Frames at P nodes; path (3, P, 6): the jets of their displacements and rotation vectors."""
-    if np.linalg.norm(path[0, :, 3:], axis=-1).max(initial=0.0) > TURN:
+    """Frames at P nodes; path (3, ..., P, 6): the jets of their displacements and rotation
+    vectors."""
+    if np.linalg.norm(path[0, ..., 3:], axis=-1).max(initial=0.0) > TURN:
         raise ConvergenceError("a node at a joint has rotated by more than π")
-    P = path.shape[1]
-    phi: Any = Taylor(path[:, :, 3:])
+    phi: Any = Taylor(path[..., 3:])
     E, spins = rotation(phi).data, spin_matrix(phi).data
-    W = np.zeros((3, P, 6, 6))
+    W = np.zeros((*path.shape, 6))
     W[..., :3, :3] = E.swapaxes(-1, -2)
     W[..., 3:, 3:] = spins
     return [
         Carried(
-            Taylor(path[:, k, :3]), Taylor(E[:, k]), Taylor(W[:, k]), partial(_bent, path[0, k, 3:])
+            Taylor(path[..., k, :3]),
+            Taylor(E[..., k, :, :]),
+            Taylor(W[..., k, :, :]),
+            partial(_bent, path[0, ..., k, 3:]),
         )
-        for k in range(P)
+        for k in range(path.shape[-2])
     ]
 
 
 def _bent(phi: Array, X: Array) -> Array:
-    """∂²(rotation vector)/∂x², (3, r, r), of a node with the rotation vector φ; X (6, r)."""
+    """∂²(rotation vector)/∂x², (..., 3, r, r), of a node with the rotation vector φ (..., 3); X
+    (6, r)."""
     units = np.eye(3)
-    at = np.broadcast_to(phi, (3, 3, 3))
+    at = np.broadcast_to(phi[..., None, None, :], (*phi.shape[:-1], 3, 3, 3))
     B = spin_rate_transposed(at, units[None] + 0.0 * at, units[:, None] + 0.0 * at)
     return np.asarray(X[3:].T @ (0.5 * (B + B.swapaxes(-1, -2))) @ X[3:])
 
 
 def restricted(carried: Carried, chosen: Index) -> Carried:
     """The same frame over some of its DOFs: the others are absent."""
-    W = carried.W.data[:, :, chosen]
+    W = carried.W.data[..., chosen]
 
     def bend(X: Array) -> Array:
-        whole = np.zeros((carried.W.data.shape[2], X.shape[1]))
+        whole = np.zeros((carried.W.data.shape[-1], X.shape[1]))
         whole[chosen] = X
         return carried.bend(whole)
 
@@ -125,31 +134,36 @@ def _straight(X: Array) -> Array:
 
 
 def by_set(path: Array, arms: Array, planar: bool, turns: bool) -> Carried:
-    """A frame at a set of k nodes; path (3, k, 3): the jet of their displacements, arms (k, 3).
+    """A frame at a set of k nodes; path (3, ..., k, 3): the jet of their displacements, arms
+    (k, 3).
 
     turns: whether its rotation matters; one that nodes do not show stays zero.
     """
-    k = len(arms)
-    mean = Taylor(path.mean(axis=1))
+    k, instants = len(arms), path.shape[1:-2]
+    mean = Taylor(path.mean(axis=-2))
     spread = np.tile(np.eye(3) / k, (1, k))
+    W = np.zeros((3, *instants, 6, 3 * k))
     if not turns:
-        W = np.zeros((3, 6, 3 * k))
-        W[0, :3] = spread
-        return Carried(mean, Taylor.constant(np.eye(3)), Taylor(W), _straight)
-    x = path - mean.data[:, None]
+        W[0, ..., :3, :] = spread
+        return Carried(mean, _unturned(instants), Taylor(W), _straight)
+    x = path - mean.data[..., None, :]
     x[0] += arms
-    F = Taylor(np.einsum("jni,na->jia", x, arms))
+    F = Taylor(np.einsum("...ni,na->...ia", x, arms))
     if planar:  # an arm along z determines the rotations that the nodes cannot have
-        F.data[0, 2, 2] = np.sum(arms**2)
-    E = _polar(F) if np.any(path) else Taylor.constant(np.eye(3))
+        F.data[0, ..., 2, 2] = np.sum(arms**2)
+    E = _polar(F) if np.any(path) else _unturned(instants)
     S = matrix_product(E.transposed, F)
     P = _inverse(_traced(S))
-    wide = skew(arms)
-    arm_rows = Taylor(np.einsum("nab,jcb->janc", wide, E.data).reshape(3, 3, 3 * k))
-    W = np.zeros((3, 6, 3 * k))
-    W[:, :3] = matrix_product(E.transposed, Taylor.constant(spread)).data
-    W[:, 3:] = matrix_product(P, arm_rows).data
-    bend = partial(_bend, W[0, 3:], P.value, E.value, S.value, arms)
+    arm_rows = np.einsum("nab,...cb->...anc", skew(arms), E.data).reshape(W[..., :3, :].shape)
+    W[..., :3, :] = E.transposed.data @ spread
+    W[..., 3:, :] = matrix_product(P, Taylor(arm_rows)).data
+    found = (W[0, ..., 3:, :], P.value, E.value, S.value)
+
+    def bend(X: Array) -> Array:
+        each = zip(*(A.reshape(-1, *A.shape[-2:]) for A in found), strict=True)
+        bent = [_bend(A, B, C, D, arms, X) for A, B, C, D in each]
+        return np.reshape(bent, (*instants, *bent[0].shape))
+
     return Carried(mean, E, Taylor(W), bend)
 
 
@@ -184,24 +198,27 @@ def _inverse(D: Taylor) -> Taylor:
 def _polar(F: Taylor) -> Taylor:
     """The rotation E of F = E S, S symmetric, with its rates by (tr S I − S) Ω = axial(EᵀḞ − …)."""
     left, _, right = np.linalg.svd(F.value)
-    E = left @ np.diag([1.0, 1.0, np.linalg.det(left @ right)]) @ right
+    left[..., 2] *= np.linalg.det(left @ right)[..., None]
+    E = left @ right
     value: Array = F.value
     rate: Array = F.rate
-    S, dF = E.T @ value, E.T @ rate
+    back = E.swapaxes(-1, -2)
+    S, dF = back @ value, back @ rate
     P = _inverse(_traced(Taylor.constant(S))).value
-    spin = P @ _axial(dF)
+    spin = (P @ _axial(dF)[..., None])[..., 0]
     wide = skew(spin)
     # The rate of (tr S I − S) Ω = axial(EᵀḞ), with Ṡ = EᵀḞ − Ω̃S.
     dS = dF - wide @ S
-    dD = np.trace(dS) * np.eye(3) - dS
-    second = _axial(E.T @ F.second - wide @ dF) - dD @ spin
-    acceleration = skew(P @ second)
+    dD = _traced(Taylor(dS)).data
+    second = _axial(back @ F.second - wide @ dF) - (dD @ spin[..., None])[..., 0]
+    acceleration = skew((P @ second[..., None])[..., 0])
     return Taylor(np.stack([E, E @ wide, E @ (wide @ wide + acceleration)]))
 
 
 def _axial(M: Array) -> Array:
     """The axial vector of M − Mᵀ."""
-    return np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
+    A = M - M.swapaxes(-1, -2)
+    return np.stack([A[..., 2, 1], A[..., 0, 2], A[..., 1, 0]], axis=-1)
 
 
 @dataclass(frozen=True)

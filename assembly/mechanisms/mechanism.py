@@ -319,20 +319,24 @@ class Mechanism(ElasticMechanism):
         The equilibrium is that of the frozen system, K_total q = Q: with the forces of the
         undeflected motion, to first order, the velocity q̇ left out.
         """
-        q, now, elastic = self._static(t, None, "deflections"), self.instant(t), self.elastic(None)
+        (q,), now = self._static(np.array([t]), None, "deflections"), self.instant(t)
+        elastic = self.elastic(None)
         full = elastic.pattern(True)[1].expand(q, elastic.transform(now).value)
         moved = np.asarray(now.gradient.value @ full[self.topology.touched])
         return deflections_by_name(self.topology, now.x[0] + moved)
 
-    def _static(self, t: float, driven: bool | None, what: str) -> Array:
-        system = self.freeze(t, driven=driven)
-        if system.rigid.shape[1]:
-            raise MechanismError(
-                f"{what}: the mechanism is free to move, so that no equilibrium is determined; "
-                "hold its drivers, or give them a stiffness"
-            )
-        with Factorization(system.stiffness, "general") as factor:
-            return np.asarray(factor.solve(system.Q))
+    def _static(self, times: Array, driven: bool | None, what: str) -> Array:
+        out = []
+        series = self.freeze_many(times, driven=driven)
+        for system in (series[k] for k in range(len(times))):
+            if system.rigid.shape[1]:
+                raise MechanismError(
+                    f"{what}: the mechanism is free to move, so that no equilibrium is determined; "
+                    "hold its drivers, or give them a stiffness"
+                )
+            with Factorization(system.stiffness, "general") as factor:
+                out.append(factor.solve(system.Q))
+        return np.array(out)
 
     @property
     def _frame_stiffness(self) -> tuple[sp.csr_matrix, ...]:

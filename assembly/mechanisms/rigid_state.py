@@ -34,8 +34,8 @@ class Jacobian:
         self._J, self._rows, self._columns = J, rows, columns
         self.scaled = rows[:, None] * J * columns
 
-    def at(self, n: int) -> Jacobian:
-        """That of one position."""
+    def at(self, n: Any) -> Jacobian:
+        """That of one position, or of several."""
         return Jacobian(self._J[n], self._rows, self._columns)
 
     @cached_property
@@ -139,11 +139,11 @@ class RigidState:
     rate: Array
     jacobian: Jacobian
 
-    def at(self, n: int) -> RigidState:
-        """That of one of several times."""
-        return RigidState(
-            float(self.t[n]), self.pose.at(n), self.twist[n], self.rate[n], self.jacobian.at(n)
-        )
+    def at(self, n: Any) -> RigidState:
+        """That of one of several times, or of some; with a first axis of times for None."""
+        t = np.asarray(self.t)[n]
+        rates = self.twist[n], self.rate[n]
+        return RigidState(t if t.ndim else float(t), self.pose.at(n), *rates, self.jacobian.at(n))
 
     def kinematics(self, body: int) -> Kinematics:
         """ω, ε, a_O and v_O of one body, at one time."""

@@ -261,14 +261,14 @@ class Topology:
         deformed; `self.seen` and `self.fitted` at rest.
         """
         seen = self.seen[:-1] if seen is None else seen
-        out = seen.T @ self.on_pairs(factors, hessian) @ seen
+        out = seen.swapaxes(-1, -2) @ self.on_pairs(factors, hessian) @ seen
         wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
         for number, (slots, second) in (self.fitted if fitted is None else fitted).items():
             mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)
             g = np.zeros((*factors.shape[:-1], 3))
             g[..., self.units[mine, 1] - 3] = wrench[..., mine]
             if np.any(g):
-                out[..., slots[:, None], slots] += np.tensordot(g, second, 1)
+                out[..., slots[:, None], slots] += (g[..., None, None] * second).sum(axis=-3)
         return np.asarray(out)
 
     def on_pairs(self, factors: Array, hessian: Array) -> Array:

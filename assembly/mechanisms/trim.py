@@ -9,8 +9,9 @@ buckling, at a limit point, from a failure to converge.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,30 +23,72 @@ from assembly.magnitudes import ROUND_OFF
 from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_reactions
 from assembly.system.frozen import FrozenSystem
-from assembly.types import Array
+from assembly.types import Array, Index
 
 Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
 
 
-def newton(motion: DeformedMotion, q: Array, guess: Array) -> tuple[DeformedState, int]:
-    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none."""
-    rest, last = np.zeros_like(q), np.inf
-    state = motion.closed(q, rest, rest, guess)
+def newton(
+    motion: DeformedMotion, q: Array, guess: Array, before: Array
+) -> tuple[DeformedState, int]:
+    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none.
+
+    guess (all,): displacements, found by a linear step from others, `before`.
+    """
+    (found,) = newtons(motion.at(None), q[None], guess[None], before[None])
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def newtons(
+    motion: DeformedMotion, q: Array, guess: Array, before: Array
+) -> list[tuple[DeformedState, int] | Exception]:
+    """The same at several instants, all elements in one pass: equilibria near q (P, n), and why
+    others are not found. Raises ConvergenceError where some leaves the range of the equations."""
+    out: list[Any] = [None] * len(q)
+    numbers, last = np.arange(len(q)), np.full(len(q), np.inf)
+    state = replace(motion.closed(q, 0.0 * q, 0.0 * q, guess), step=np.stack([before, guess]))
     for iteration in range(1, ITERATIONS + 1):
-        _, _, K = state.tangents(exact=False)
-        noise = ROUND_OFF * np.abs(state.force).max(initial=0.0)
-        if np.abs(state.residual).max(initial=0.0) <= noise:
-            return state, iteration - 1
-        with Factorization(K, "general") as factor:
-            step = -np.asarray(factor.solve(state.residual))
-        size = float(np.linalg.norm(step))
-        if not np.isfinite(size) or (iteration > 4 and size > 2.0 * last):
-            raise ConvergenceError("Newton's method diverges")
-        state = motion.closed(state.q + step, rest, rest, state.path[0])
-        if size <= STEP_TOLERANCE * float(np.linalg.norm(state.q)):
-            return state, iteration
-        last = size
-    raise ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
+        stiffness, step = state.stiffness(), np.zeros_like(state.q)
+        noise = ROUND_OFF * np.abs(state.force).max(axis=-1, initial=0.0)
+        quiet = np.abs(state.residual).max(axis=-1, initial=0.0) <= noise
+        for k, number in enumerate(numbers):
+            if quiet[k]:
+                out[number] = state.at(k), iteration - 1
+                continue
+            try:
+                with Factorization(stiffness[k], "general") as factor:
+                    step[k] = -np.asarray(factor.solve(state.residual[k]))
+            except SingularSystemError as failure:
+                out[number] = failure
+        size = np.linalg.norm(step, axis=-1)
+        wild = ~np.isfinite(size) | ((iteration > 4) & (size > 2.0 * last[numbers]))
+        for number in numbers[wild]:
+            out[number] = ConvergenceError("Newton's method diverges")
+        last[numbers] = size
+        state, numbers, step = _going_on(state, numbers, out, step)
+        if not len(numbers):
+            return out
+        q, rest = state.q + step, 0.0 * step
+        moved = state.motion.closed(q, rest, rest, state.path[0])
+        done = last[numbers] <= STEP_TOLERANCE * np.linalg.norm(q, axis=-1)
+        for k in np.flatnonzero(done):
+            out[numbers[k]] = moved.at(k), iteration
+        state = replace(moved, step=np.stack([state.path[0], moved.path[0]]))
+        state, numbers, _ = _going_on(state, numbers, out, step)
+        if not len(numbers):
+            return out
+    failed = ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
+    return [failed if found is None else found for found in out]
+
+
+def _going_on(
+    state: DeformedState, numbers: Index, out: list[Any], step: Array
+) -> tuple[DeformedState, Index, Array]:
+    """The instants without a result."""
+    left = np.array([out[number] is None for number in numbers])
+    return (state, numbers, step) if left.all() else (state.at(left), numbers[left], step[left])
 
 
 def equilibrium(
@@ -71,7 +114,7 @@ def equilibrium(
         ahead = (target - share) / (share - before[0]) if share > before[0] else 0.0
         start = q + ahead * (q - before[1]), guess + ahead * (guess - before[2])
         try:
-            reached, count = newton(at(target), *start)
+            reached, count = newton(at(target), *start, guess)
         except (ConvergenceError, SingularSystemError, MechanismError) as failure:
             step *= 0.5
             if step >= smallest:

@@ -142,11 +142,11 @@ class Newton:
 
         correction: of x, with its size in units of what may be left. A correction θ times the one
         before leaves θ/(1 − θ) of its size. The matrix is formed again where the corrections at
-        this rate take longer than a new one, at last an exact one.
+        this rate take longer than a new one; exactly, where this is the rate of one just formed.
         """
-        last = 0.0
-        for iteration in range(self.ITERATIONS):
-            self.exact = 3 * iteration > self.ITERATIONS
+        last, fresh = 0.0, False
+        for _ in range(self.ITERATIONS):
+            forms = self.factor is None
             change, size = correction(x)
             if not np.isfinite(size):
                 break
@@ -154,8 +154,9 @@ class Newton:
             if size <= 1.0 or size * rate <= 1.0 - rate:
                 return x
             if last and size * rate**self.TANGENT > 1.0:
+                self.exact = self.exact or fresh
                 self.destroy()
-            last = size
+            last, fresh = size, forms
         raise ConvergenceError("Newton's method does not converge")
 
     @abstractmethod

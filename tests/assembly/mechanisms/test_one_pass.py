@@ -134,7 +134,7 @@ def test_a_path_of_equilibria_starts_from_the_one_at_hand(monkeypatch: pytest.Mo
     """x³ + 10 on a path from 0 to 1 while Newton's method reaches 0.1: never from zero again."""
     starts = []
 
-    def newton(share: Any, q: Any, guess: Any) -> Any:
+    def newton(share: Any, q: Any, guess: Any, before: Any) -> Any:
         starts.append(float(q[0]))
         solution = np.array([share**3 + 10.0])
         if abs(q - solution) > 0.1:

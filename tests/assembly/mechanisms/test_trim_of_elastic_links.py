@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.linalg as la
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 import assembly
 import modal
 from assembly import gallery
+from assembly.bodies.in_motion import BodiesMotion
 
 Array = NDArray[np.float64]
 SOFT = assembly.Material(E=2e9, nu=0.3, rho=2000.0)
@@ -245,6 +249,102 @@ def test_tangents_with_a_solid_link_on_node_sets() -> None:
         )
         scale = abs(matrix).max() * np.abs(shift).max()
         assert_allclose(matrix @ shift, expected, rtol=0, atol=1e-7 * scale)
+
+
+def slender(speed: float, stiffness: float) -> assembly.Mechanism:
+    """Two blades of 2 mm, hinged to each other by a spring, that turn under gravity."""
+    section = assembly.rectangle(0.02, 0.002)
+    links = {
+        name: assembly.beam(length, section, assembly.steel, 4, planar=True)
+        for name, length in (("upper", 0.5), ("lower", 0.4))
+    }
+    return assembly.Mechanism(
+        links,
+        [
+            assembly.revolute("ground", (0, 0), "upper", "start", name="hub"),
+            assembly.revolute("upper", "end", "lower", "start", name="elbow"),
+        ],
+        [
+            assembly.driver("hub", speed),
+            assembly.driver("elbow", 0.5 * speed, stiffness=stiffness),
+        ],
+        gravity=(0, -9.81, 0),
+    )
+
+
+@pytest.mark.parametrize("stiffness", [0.05, 0.5])
+def test_slender_links_take_few_steps(stiffness: float) -> None:
+    """With the stresses of the displacements in the stiffness they took 12 to 122."""
+    machine = slender(5.0, stiffness)
+    for t in (0.0, 0.03, 0.07):
+        found = machine.trim(t)
+        assert found.iterations <= 6
+        size = np.abs(found.state.force).max()
+        assert np.abs(found.state.residual).max() < 1e-9 * size
+
+
+def test_the_stiffness_is_the_derivative_that_the_exact_tangents_have() -> None:
+    """Elements between those at joints included, which are evaluated apart."""
+    machine, rng = slender(10.0, 0.5), np.random.default_rng(3)
+    q, v, a = rng.normal(size=(3, len(machine.elastic(None).masters)))
+    at = machine.displaced(0.03, 0.05 * q, 2.0 * v, 50.0 * a)
+    _, _, expected = at.tangents()
+    rough = abs(at.tangents(exact=False)[2] - expected).max()
+    assert abs(at.stiffness()[0] - expected).max() < 1e-3 * rough
+
+
+def loaded() -> assembly.Mechanism:
+    """A link with a dead and a follower force, its end on a bushing."""
+    link = assembly.beam(0.5, assembly.rectangle(0.02, 0.004), SOFT, 3)
+    tool = assembly.rigid_body(0.1, np.diag([1e-4, 2e-4, 2e-4]))
+    return assembly.Mechanism(
+        {"link": link, "tool": tool},
+        [assembly.revolute("ground", (0, 0, 0), "link", "start", axis=(0, 1, 0), name="hub")],
+        [assembly.driver("hub", 3.0)],
+        bushings=[
+            assembly.bushing(
+                "link", "end", "tool", (0, 0, 0), stiffness=[2e3] * 3 + [20.0] * 3, name="mount"
+            )
+        ],
+        loads=[
+            assembly.Load("link", "end", (0.0, 2.0, 0.5)),
+            assembly.Load("link", 1, (0.0, 0.0, 1.0), follower=True),
+        ],
+        initial={"tool": (0.5, 0, 0, 0, 0, 0)},
+        gravity=(0, 0, -9.81),
+    )
+
+
+@pytest.mark.parametrize("kind", ["beams", "loads and a bushing", "a solid on node sets"])
+def test_trims_of_several_times_are_those_of_each(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them by one pass over the elements in a step of Newton's method."""
+    makers: dict[str, Callable[[], assembly.Mechanism]] = {
+        "beams": lambda: slender(5.0, 0.5),
+        "loads and a bushing": loaded,
+        "a solid on node sets": lambda: gallery.solid_slider_crank((4, 1, 1))(80.0),
+    }
+    times = np.linspace(0.001, 0.02, 6)
+    each = [makers[kind]().trim(float(t)) for t in times]
+    passes, tangents = [], BodiesMotion.tangents
+
+    def counted(self: BodiesMotion, exact: Any) -> Any:
+        passes.append(1)
+        return tangents(self, exact)
+
+    monkeypatch.setattr(BodiesMotion, "tangents", counted)
+    machine = makers[kind]()
+    found = machine.trims(times)
+    assert len(passes) == max(trim.iterations for trim in found)
+    for trim, alone in zip(found, each, strict=True):
+        assert (trim.t, trim.iterations) == (alone.t, alone.iterations)
+        assert_allclose(trim.q, alone.q, rtol=0, atol=1e-9 * np.abs(alone.q).max())
+        K, expected = trim.system.stiffness, alone.system.stiffness
+        assert abs(K - expected).max() < 1e-8 * abs(expected).max()
+        for name, reaction in alone.reactions.items():
+            size = np.linalg.norm(reaction.force) + 1e-3
+            assert_allclose(trim.reactions[name].force, reaction.force, atol=1e-6 * size)
 
 
 @pytest.mark.slow

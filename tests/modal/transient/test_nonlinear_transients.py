@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.special as special
@@ -141,3 +143,34 @@ def test_what_it_does_not_take_is_one_line() -> None:
         modal.integrate(machine, (0.0, 1.0), loads=[modal.InertiaLoads()], nonlinear=True)
     with pytest.raises(assembly.ConvergenceError, match="shorter step"):
         modal.integrate(machine, (0.0, 9.0), ([0.0], [500.0]), nonlinear=True, step=0.5)
+
+
+@pytest.mark.parametrize("b", [1e-3, 1e-2])
+def test_damping_that_turns_with_the_links(b: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Newton's method diverges with the damping of links that have not turned: a matrix that does
+    not serve where it was formed is followed by an exact one, not by shorter steps."""
+    section = assembly.rectangle(0.02, 0.002)
+    links = {
+        name: assembly.beam(length, section, assembly.steel, 4, planar=True).with_damping(b=b)
+        for name, length in (("upper", 0.5), ("lower", 0.4))
+    }
+    arm = assembly.Mechanism(
+        links,
+        [
+            assembly.revolute("ground", (0, 0), "upper", "start", name="hub"),
+            assembly.revolute("upper", "end", "lower", "start", name="elbow"),
+        ],
+        [assembly.driver("hub", 60.0), assembly.driver("elbow", 30.0, stiffness=5.0)],
+        gravity=(0, -9.81, 0),
+    )
+    states, displaced = [], arm.displaced
+
+    def counted(*arguments: Any, **near: Any) -> Any:
+        states.append(1)
+        assert len(states) < 100
+        return displaced(*arguments, **near)
+
+    monkeypatch.setattr(arm, "displaced", counted)
+    rest = np.zeros(len(arm.elastic(None).masters))
+    found = modal.integrate(arm, (0.0, 5e-4), (rest, rest), step=1e-4, nonlinear=True)
+    assert np.isfinite(found.displacement.values).all()
