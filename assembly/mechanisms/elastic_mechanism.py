@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
-from assembly.errors import ConvergenceError, InputError, MechanismError
+from assembly.errors import ConvergenceError, InputError, MechanismError, SingularSystemError
 from assembly.kinematics import Kinematics, as_vector
 from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.closure import Closure
@@ -414,25 +414,19 @@ class ElasticMechanism:
 
     def _linear(self, times: Array, driven: bool | None) -> tuple[Array, Array, Instant]:
         """Independent (P, n) and all DOFs (P, all) of the linear equations, and the instants."""
-        elastic, q, now = (
-            self.elastic(driven),
-            self._static(times, driven, "trim"),
-            self.instants(times),
-        )
-        T = elastic.transform(now).value
-        expand = elastic.moving_pattern.expand
-        return q, np.array([expand(*pair) for pair in zip(q, T, strict=True)], dtype=float), now
+        elastic, now = self.elastic(driven), self.instants(times)
+        q, T = self._static(times, driven, "trim"), elastic.transform(now).value
+        full = [elastic.moving_pattern.expand(*pair) for pair in zip(q, T, strict=True)]
+        return q, np.array(full, dtype=float), now
 
     def _together(self, times: Array, driven: bool | None) -> list[Trim | None]:
         """By Newton's method from there, all at once, or by halves where an instant leaves the
         range of the equations; None where it fails."""
         q, guess, now = self._linear(times, driven)
-        elastic, joints = self.elastic(driven), self._deformed_joints
+        motion = DeformedMotion(self.dynamics, self.elastic(driven), self._deformed_joints, now)
         try:
-            found = newtons(
-                DeformedMotion(self.dynamics, elastic, joints, now), q, guess, 0.0 * guess
-            )
-        except (ConvergenceError, MechanismError):
+            found = newtons(motion, q, guess, 0.0 * guess)
+        except (ConvergenceError, SingularSystemError, MechanismError):
             parts = np.array_split(times, 2) if len(times) > 1 else []
             halves = [trim for part in parts for trim in self._together(part, driven)]
             return halves or [None]

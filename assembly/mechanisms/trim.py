@@ -45,7 +45,7 @@ def newtons(
     motion: DeformedMotion, q: Array, guess: Array, before: Array
 ) -> list[tuple[DeformedState, int] | Exception]:
     """The same at several instants, all elements in one pass: equilibria near q (P, n), and why
-    others are not found. Raises ConvergenceError where some leaves the range of the equations."""
+    others are not found. Raises where some leaves the range of the equations."""
     out: list[Any] = [None] * len(q)
     numbers, last = np.arange(len(q)), np.full(len(q), np.inf)
     state = replace(motion.closed(q, 0.0 * q, 0.0 * q, guess), step=np.stack([before, guess]))
@@ -57,11 +57,8 @@ def newtons(
             if quiet[k]:
                 out[number] = state.at(k), iteration - 1
                 continue
-            try:
-                with Factorization(stiffness[k], "general") as factor:
-                    step[k] = -np.asarray(factor.solve(state.residual[k]))
-            except SingularSystemError as failure:
-                out[number] = failure
+            with Factorization(stiffness[k], "general") as factor:
+                step[k] = -np.asarray(factor.solve(state.residual[k]))
         size = np.linalg.norm(step, axis=-1)
         wild = ~np.isfinite(size) | ((iteration > 4) & (size > 2.0 * last[numbers]))
         for number in numbers[wild]:
