@@ -17,12 +17,7 @@ from assembly.linalg.combination import Pattern
 from assembly.motion.moving import MovingBody
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSeries, FrozenSystem
 from modal.eigen.tolerances import SMALL, WEAK
-from modal.reduction.interpolation import (
-    Interpolant,
-    chebyshev_interpolant,
-    irregular,
-    periodic_interpolant,
-)
+from modal.reduction.interpolation import Interpolant, interpolant, irregular
 from modal.reduction.tolerances import MOST_SAMPLES
 from modal.types import Array, Index
 
@@ -92,11 +87,7 @@ class InterpolatedMotion:
             return np.asarray(np.where(size > 0.0, size, 1.0))
 
         with np.errstate(invalid="ignore"):
-            found = (
-                periodic_interpolant(sampled, t0, period, sizes)
-                if period is not None and t1 - t0 > 0.5 * period
-                else chebyshev_interpolant(sampled, t0, t1, sizes)
-            )
+            found = interpolant(sampled, t0, t1, period, sizes)
         return None if found is None else cls(first, found, period)
 
     def freeze(self, t: float) -> FrozenSystem:

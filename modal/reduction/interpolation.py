@@ -130,8 +130,17 @@ def entry_sizes(values: Array) -> Array:
     """Largest size of every entry of matrices (m, n, n) over the samples, down to the round-off of
     its row: entries of less than WEAK of the largest are differences of larger terms."""
     scale = np.abs(values).max(axis=0)
-    scale = np.maximum(scale, WEAK * scale.max(axis=1, keepdims=True))
+    scale = np.maximum(scale, WEAK * scale.max(axis=-1, keepdims=True))
     return np.asarray(np.where(scale > 0.0, scale, 1.0))
+
+
+def interpolant(
+    A: Sampled, t0: float, t1: float, period: float | None, sizes: Sizes = entry_sizes
+) -> Interpolant | None:
+    """By trigonometric polynomials over more than half a period, else by Chebyshev's."""
+    if period is not None and t1 - t0 > 0.5 * period:
+        return periodic_interpolant(A, t0, period, sizes)
+    return chebyshev_interpolant(A, t0, t1, sizes)
 
 
 def periodic_interpolant(
