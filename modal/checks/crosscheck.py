@@ -24,7 +24,15 @@ from modal.checks.diagnosis import (
     announced,
     diagnose,
 )
-from modal.checks.unfrozen import RECORDS, Instant, ModeTransients, Unfrozen, follow_transients
+from modal.checks.unfrozen import (
+    RECORDS,
+    AnyUnfrozen,
+    Instant,
+    ModeTransients,
+    Unfrozen,
+    UnfrozenCallable,
+    follow_transients,
+)
 from modal.data.datasets import described, provenance
 from modal.data.variables import CROSSCHECK
 from modal.periodic.floquet import floquet
@@ -119,7 +127,12 @@ def crosscheck(
     work = _Work(model, tracks, at, T, rate_tolerance, turns)
     try:
         work.phase = "the reduced model was made"
-        unfrozen = Unfrozen(model, work.t0, float(at[-1]), work.count, T, progress)
+        ends = work.t0, float(at[-1])
+        unfrozen = (
+            Unfrozen(model, *ends, work.count, T, progress)
+            if is_second_order(model)
+            else UnfrozenCallable(model, *ends, T)
+        )
         work.unfrozen = unfrozen
         work.phase = "the transient was finished"
         work.run = follow_transients(unfrozen, at, work.lam, work.sigma, turns, progress)
@@ -173,7 +186,7 @@ class _Work:
     tolerance: float
     turns: int
     phase: str = "anything was computed"
-    unfrozen: Unfrozen | None = None
+    unfrozen: AnyUnfrozen | None = None
     run: ModeTransients | None = None
     floquet: FloquetModes | None = None
 
@@ -236,7 +249,7 @@ class _Work:
         return provenance(
             title="frozen growth rates against transient and Floquet",
             model=type(self.model).__name__,
-            solver="Gauss collocation of order 6 on the space of the frozen modes",
+            solver=f"Gauss collocation of order {unfrozen.order if unfrozen else '?'}",
             reduced_unknowns="none" if unfrozen is None else unfrozen.size,
             matrices=str((unfrozen and unfrozen.interpolated) or exact),
             period="none" if self.period is None else self.period,
@@ -246,7 +259,9 @@ class _Work:
         )
 
 
-def _matched(floquet: FloquetModes, unfrozen: Unfrozen, lam: Complex, shared: float = 0.3) -> Array:
+def _matched(
+    floquet: FloquetModes, unfrozen: AnyUnfrozen, lam: Complex, shared: float = 0.3
+) -> Array:
     """Rate and error (2, m) of the Floquet exponent each mode λ (m,) of the first instant turns
     into.
 

@@ -8,8 +8,8 @@ coordinate, its energy norm and their uncertainty are recorded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -18,31 +18,39 @@ import scipy.linalg as la
 from scipy.integrate import cumulative_trapezoid
 from scipy.optimize import linear_sum_assignment
 
+from assembly.motion.moving import MovingBody
 from modal.data.progress import phase, shown
-from modal.periodic.collocation import GAUSS, monodromy
+from modal.eigen.tolerances import EPS, WEAK
+from modal.periodic import collocation
 from modal.periodic.floquet import on_basis
-from modal.periodic.galerkin import GalerkinModel, modal_basis
-from modal.reduction.interpolation import (
-    Sampled,
-    chebyshev_interpolant,
-    one_by_one,
-    periodic_interpolant,
-)
+from modal.periodic.galerkin import modal_basis
+from modal.periodic.tolerances import DENSE_LIMIT
+from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.interpolation import interpolant, one_by_one
 from modal.reduction.tolerances import GUARD
 from modal.transient.equations import (
     Balanced,
     FirstOrderModel,
     SecondOrderModel,
+    dense_state_matrices,
     energy_root,
-    is_second_order,
+    potential,
 )
+from modal.transient.small_steps import GAUSS, SmallMotion, batches
 from modal.types import Array, Complex
 
 RECORDS = 65  # instants of a period that are tracked by default, and where coordinates are taken
 
 
 class Unfrozen:
-    """x' = A(t) x over [t0, t1] with an energy norm, and the shapes (n, r) of its coordinates."""
+    """The equations of a model over [t0, t1], with its energy as a norm.
+
+    source: the model, or a large one on its reduced basis. basis: the shapes (n, r) of the
+    coordinates, None for all of them; frozen_basis: those of more than DENSE_LIMIT degrees of
+    freedom. size: N of x = (q, q̇). Steps are those of Gauss collocation of order 8.
+    """
+
+    order, resolution = GAUSS.order, 0.7  # resolution: rad a step, of order 6 of 0.25 rad
 
     def __init__(
         self,
@@ -52,85 +60,100 @@ class Unfrozen:
         k: int,
         period: float | None = None,
         progress: bool | None = False,
-    ) -> None:
-        self.t0, self.t1 = t0, t1
-        self.source = model
-        self.basis: Array | None = None
-        self.frozen_basis: Array | None = None
-        self._second: SecondOrderModel | None = None
-        sampled: Sampled
-        if is_second_order(model):
-            self._second = self._reduced(model, k, period, progress)
-            exact, sampled = self._second.first_order, self._second.first_orders
-        else:
-            exact = FirstOrderModel(model, t0).first_order
-            sampled = one_by_one(exact)
-        with phase("matrices of the motion", progress):
-            smooth = (
-                periodic_interpolant(sampled, t0, period)
-                if period is not None and t1 - t0 > 0.5 * period
-                else chebyshev_interpolant(sampled, t0, t1)
-            )
-        self.interpolated = smooth
-        self.matrix = smooth or exact
-        self.size = self.matrix(t0).shape[0]
-
-    def _reduced(
-        self,
-        model: Any,
-        k: int,
-        period: float | None,
-        progress: bool | None,
         small: int = 24,
         count: int = 12,
-    ) -> SecondOrderModel:
-        """The model of up to `small` degrees of freedom, or that on the frozen modes of so many
+    ) -> None:
+        """Of up to `small` degrees of freedom, or on the k lowest frozen modes of so many
         instants."""
-        span = min(self.t1 - self.t0, period or np.inf)
-        reduced = on_basis(model, self.t0, span, k)
-        if reduced is not None:
-            self.source = model = reduced
-        full = SecondOrderModel(model)
-        if reduced is None and full.at(self.t0).n <= small:
-            return full
-        times = (self.t0 + span * np.linspace(0.0, 1.0, count)).tolist()
-        instants = shown(times, "frozen modes as a basis", "instant", progress)
-        basis = modal_basis(model, instants, k + GUARD)
-        self.frozen_basis = basis if reduced is None else None
-        self.basis = basis if reduced is None else np.asarray(reduced.lift(basis))
-        return SecondOrderModel(GalerkinModel(model, basis))
+        span = min(t1 - t0, period or np.inf)
+        reduced = on_basis(model, t0, span, k)
+        self.t0, self.source = t0, model if reduced is None else reduced
+        self._model = SecondOrderModel(self.source)
+        n = self._model.at(t0).n
+        self._shapes, self.basis = np.eye(n), None
+        if reduced is not None or n > small:
+            times = (t0 + span * np.linspace(0.0, 1.0, count)).tolist()
+            instants = shown(times, "frozen modes as a basis", "instant", progress)
+            V = self._shapes = modal_basis(self.source, instants, k + GUARD)
+            self.basis = V if reduced is None else np.asarray(reduced.lift(V))
+        self.frozen_basis = self.basis if reduced is None and n > DENSE_LIMIT else None
+        self.size = 2 * self._shapes.shape[1]
+        with phase("matrices of the motion", progress):
+            self._small = self._smooth(t1, period)
+        self.interpolated = None if self._small is None else self._small.matrices
 
-    def norm(self, t: float) -> Array:
-        """A square root L (N, N) of the energy: ‖L x‖² is twice the energy of x at t."""
-        if self._second is None:
-            return np.eye(self.size)
-        return energy_root(self._second.at(t))
+    def _smooth(self, t1: float, period: float | None) -> SmallMotion | None:
+        """The matrices off polynomials; None where they are not smooth."""
+        if isinstance(self.source, MovingBody) or hasattr(self.source, "freeze_many"):
+            motion = InterpolatedMotion.of(self.source, self.t0, t1)
+            return None if motion is None else SmallMotion.of(motion, self._shapes)
+        found = interpolant(self._exact, self.t0, t1, period, _sizes)
+        return None if found is None else SmallMotion(found)
 
-    def balanced(self) -> Balanced:
-        """A(t) in the coordinates that its propagation is computed in."""
-        if self._second is None:
-            return Balanced.diagonal(self.matrix, self.t0)
-        return Balanced.energy(self.matrix, self._second.at(self.t0))
+    def _exact(self, times: Array) -> Array:
+        """M, C + D, all stiffness and that of the potential at times (P,), (P, 4, r, r)."""
+        V, systems = self._shapes, self._model.several(times)
+        sums = ((s.M, s.damping, s.stiffness, potential(s)) for s in systems)
+        return np.stack([[V.T @ (A @ V) for A in matrices] for matrices in sums])
 
-    def propagators(
-        self,
-        times: Sequence[float] | Array,
-        longest: float,
-        halves: int,
-        progress: bool | None = False,
-    ) -> list[Array]:
-        """Φ (N, N) between successive times, each in equal Gauss steps of order 6.
+    def _stages(self, times: Array) -> Array:
+        if self._small is not None:
+            return self._small.stages(times, 3)
+        return self._exact(times)[:, :3].swapaxes(2, 3)
 
-        halves: 2 for steps of at most `longest` (s), 1 for steps twice as long, to see their error.
-        """
-        balanced = self.balanced()
-        out = []
-        spans = shown(list(pairwise(times)), "transient", "instant", progress)
-        for start, end in spans:
-            steps = halves * max(1, int(np.ceil((end - start) / (2.0 * longest))))
-            inner = monodromy(balanced.many, float(start), float(end), steps)
-            out.append(balanced.inverse @ inner @ balanced.root)
-        return out
+    def at(self, t: float) -> tuple[Array, Array]:
+        """A (N, N) of x' = A x at t, and a root L of the energy: ‖L x‖² is twice that of x."""
+        if self._small is None:
+            M, C, K, S = self._exact(np.array([t]))[0]
+        else:
+            (M, C, K), (_, S) = self._small.matrices(t), self._small.energies(t)
+        return dense_state_matrices(M[None], C[None], K[None])[0], energy_root(M, S)
+
+    def advanced(self, start: float, end: float, steps: int, x: Complex) -> Complex:
+        """States (N, m) at the end of equal steps from those at the start."""
+        parts = np.concatenate([x.real, x.imag], axis=1).T
+        for _, states, _ in batches(self._stages, (start, end), parts, steps):
+            parts = states[-1].reshape(parts.shape)
+        real, imaginary = np.split(parts.T, 2, axis=1)
+        return np.asarray(real + 1j * imaginary)
+
+
+class UnfrozenCallable:
+    """x' = A(t) x of a callable over [t0, t1], with the 2-norm. Steps are of order 6."""
+
+    order, resolution = collocation.GAUSS.order, 0.25
+    basis = frozen_basis = None
+
+    def __init__(self, model: Any, t0: float, t1: float, period: float | None = None) -> None:
+        self.t0, self.source = t0, model
+        exact = FirstOrderModel(model, t0).first_order
+        self.interpolated = interpolant(one_by_one(exact), t0, t1, period)
+        self._matrix = self.interpolated or exact
+        self._balanced = Balanced.diagonal(self._matrix, t0)
+        self.size = len(self._balanced.root)
+
+    def at(self, t: float) -> tuple[Array, Array]:
+        """A (N, N) at t, and the unit matrix."""
+        return self._matrix(t), np.eye(self.size)
+
+    def advanced(self, start: float, end: float, steps: int, x: Complex) -> Complex:
+        """States (N, m) at the end of equal steps from those at the start."""
+        maps = collocation.step_maps(self._balanced.many, start, end, steps)
+        return np.asarray(
+            self._balanced.inverse @ reduce(lambda y, step: step @ y, maps, self._balanced.root @ x)
+        )
+
+
+AnyUnfrozen = Unfrozen | UnfrozenCallable
+
+
+def _sizes(values: Array) -> Array:
+    """Of samples (P, 4, r, r) of M, C + D and two stiffnesses: what errors are relative to."""
+    size = np.abs(values).max(axis=0)
+    rows = size.max(axis=-1, keepdims=True)
+    rows[1] = np.maximum(rows[1], np.sqrt(rows[0] * rows[2]))
+    size = np.maximum(size, WEAK * rows)
+    return np.where(size > 0.0, size, 1.0)
 
 
 @dataclass(frozen=True)
@@ -154,37 +177,40 @@ class ModeTransients:
 
 
 def follow_transients(
-    unfrozen: Unfrozen,
+    unfrozen: AnyUnfrozen,
     at: Array,
     lam: Complex,
     sigma: Array,
     turns: int = 1,
     progress: bool | None = False,
-    resolution: float = 0.25,
 ) -> ModeTransients:
     """Start in every frozen mode at once, and project on the left vectors of later instants.
 
     at (T,): times of the tracks; lam (T, m) their eigenvalues, sigma (T, m) their corrected
-    rates. turns: how often the motion over `at`, then a period, is run through. resolution:
-    |λ| h of the fastest mode, in steps of order 6.
+    rates. turns: how often the motion over `at`, then a period, is run through.
     """
     chosen = np.unique(np.linspace(0, len(at) - 1, RECORDS).round().astype(int))
     times = at[chosen]
     pairs = shown(list(zip(times, chosen, strict=True)), "frozen modes", "instant", progress)
     instants = [Instant(unfrozen, float(t), lam[j]) for t, j in pairs]
-    longest = resolution / max(float(np.nanmax(np.abs(lam))), 1e-300)
-    fine, rough = (unfrozen.propagators(times, longest, n, progress) for n in (2, 1))
+    # Modes that have decayed below round-off, and their left vectors see no others, are gone.
+    decay = cumulative_trapezoid(np.nan_to_num(lam.real), at, axis=0, initial=0.0)
+    rates = np.where(decay > 2.0 * np.log(EPS), np.nan_to_num(np.abs(lam)), 0.0).max(axis=1)
+    fastest = np.maximum.reduceat(np.maximum(rates[:-1], rates[1:]), chosen[:-1])
+    steps = np.ceil(0.5 * np.diff(times) * fastest / unfrozen.resolution)
+    counts = np.maximum(steps, 1.0).astype(int).tolist()
     x = instants[0].right
     y = x.copy()
     logs, sizes = [instants[0].logs(x)], [instants[0].sizes(x)]
-    for _ in range(turns):
-        for map_, coarse, instant in zip(fine, rough, instants[1:], strict=True):
-            x, y = map_ @ x, coarse @ y
-            logs.append(instant.logs(x))
-            sizes.append(instant.sizes(x))
+    parts = list(zip(pairwise(times.tolist()), counts, instants[1:], strict=True))
+    for part, count, instant in shown(turns * parts, "transient", "instant", progress):
+        x = unfrozen.advanced(*part, 2 * count, x)
+        y = unfrozen.advanced(*part, count, y)  # shows the error of the steps
+        logs.append(instant.logs(x))
+        sizes.append(instant.sizes(x))
     length = float(at[-1] - at[0])
     span = turns * length
-    step_error = np.abs(instants[-1].logs(y) - logs[-1]) / (2.0**GAUSS.order - 1.0)
+    step_error = np.abs(instants[-1].logs(y) - logs[-1]) / (2.0**unfrozen.order - 1.0)
     # The rest after the corrected rate and a straight line is coupling: an error of both ends.
     known = np.where(np.isfinite(sigma), sigma, 0.0)
     once = cumulative_trapezoid(known, at, axis=0, initial=0.0)[chosen]
@@ -214,9 +240,9 @@ class Instant:
     1/s: beyond it no motion can grow.
     """
 
-    def __init__(self, unfrozen: Unfrozen, t: float, lam: Complex) -> None:
-        L = unfrozen.norm(t)
-        A = L @ unfrozen.matrix(t) @ la.inv(L)
+    def __init__(self, unfrozen: AnyUnfrozen, t: float, lam: Complex) -> None:
+        A, L = unfrozen.at(t)
+        A = L @ A @ la.inv(L)
         values, left, right = la.eig(A, left=True, right=True)
         left = left / (left.conj() * right).sum(axis=0).conj()
         self.norm, self.abscissa = L, float(la.eigvalsh(0.5 * (A + A.T))[-1])

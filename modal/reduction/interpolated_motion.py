@@ -8,6 +8,7 @@ costs one product with a small table.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,8 @@ from assembly.linalg.combination import Pattern
 from assembly.motion.moving import MovingBody
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSeries, FrozenSystem
 from modal.eigen.tolerances import SMALL, WEAK
-from modal.reduction.interpolation import (
-    Interpolant,
-    chebyshev_interpolant,
-    irregular,
-    periodic_interpolant,
-)
-from modal.reduction.tolerances import MOST_SAMPLES
+from modal.reduction.interpolation import Interpolant, interpolant, irregular
+from modal.reduction.tolerances import FEWEST_SAMPLES, MOST_SAMPLES
 from modal.types import Array, Index
 
 MOST_NUMBERS = 1 << 25  # of all samples: larger models are not interpolated
@@ -70,7 +66,8 @@ class InterpolatedMotion:
         first = freeze_many(t0 + (t1 - t0) * irregular(4))
         names = tuple(first.values)
         places = _rows(first, names)
-        if len(places) * MOST_SAMPLES > MOST_NUMBERS:
+        most = min(MOST_SAMPLES, MOST_NUMBERS // len(places))
+        if most < FEWEST_SAMPLES:
             return None
 
         def sampled(times: Array) -> Array:
@@ -92,11 +89,7 @@ class InterpolatedMotion:
             return np.asarray(np.where(size > 0.0, size, 1.0))
 
         with np.errstate(invalid="ignore"):
-            found = (
-                periodic_interpolant(sampled, t0, period, sizes)
-                if period is not None and t1 - t0 > 0.5 * period
-                else chebyshev_interpolant(sampled, t0, t1, sizes)
-            )
+            found = interpolant(sampled, t0, t1, period, sizes, most)
         return None if found is None else cls(first, found, period)
 
     def freeze(self, t: float) -> FrozenSystem:
@@ -137,18 +130,24 @@ class InterpolatedMotion:
                     sums[:, number] += table[:, k * width : (k + 1) * width]
         return replace(self.interpolant, table=sums)
 
+    @cached_property
+    def _sums(self) -> Interpolant:
+        """M, C + D and all stiffness on the entries of the pattern."""
+        return self.on_entries(("M",), DAMPING_PARTS, STIFFNESS_PARTS)
+
     def matrices(self, times: Array) -> Array:
         """M, C + D and all stiffness at times (P,), (3, P, n, n)."""
-        series = self.freeze_many(times)
-        return np.stack([series.mass, series.damping, series.stiffness])
+        n, out = self.n, np.zeros((3, len(times), self.n**2))
+        rows = np.repeat(np.arange(n), np.diff(self.pattern.indptr))
+        out[:, :, rows * n + self.pattern.indices] = self._sums.many(times).swapaxes(0, 1)
+        return out.reshape(3, len(times), n, n)
 
     def projected(self, V: Array) -> ProjectedMotion:
         """M, C + D and all stiffness on a space V (n, r), as functions of time.
 
         The table of the polynomials is projected, once.
         """
-        sums = self.on_entries(("M",), DAMPING_PARTS, STIFFNESS_PARTS)
-        return ProjectedMotion(replace(sums, table=self.on_space(sums.table, V)))
+        return ProjectedMotion(replace(self._sums, table=self.on_space(self._sums.table, V)))
 
     def on_space(self, sums: Array, V: Array) -> Array:
         """VᵀAV (m, groups, r, r) of the matrices A with entries `sums` (m, groups, entries)."""

@@ -130,12 +130,23 @@ def entry_sizes(values: Array) -> Array:
     """Largest size of every entry of matrices (m, n, n) over the samples, down to the round-off of
     its row: entries of less than WEAK of the largest are differences of larger terms."""
     scale = np.abs(values).max(axis=0)
-    scale = np.maximum(scale, WEAK * scale.max(axis=1, keepdims=True))
+    scale = np.maximum(scale, WEAK * scale.max(axis=-1, keepdims=True))
     return np.asarray(np.where(scale > 0.0, scale, 1.0))
 
 
+def interpolant(
+    A: Sampled, t0: float, t1: float, period: float | None, sizes: Sizes = entry_sizes,
+    most: int = MOST_SAMPLES,
+) -> Interpolant | None:  # fmt: skip
+    """By trigonometric polynomials over more than half a period, else by Chebyshev's; None where
+    `most` samples do not suffice."""
+    if period is not None and t1 - t0 > 0.5 * period:
+        return periodic_interpolant(A, t0, period, sizes, most)
+    return chebyshev_interpolant(A, t0, t1, sizes, most)
+
+
 def periodic_interpolant(
-    A: Sampled, t0: float, period: float, sizes: Sizes = entry_sizes
+    A: Sampled, t0: float, period: float, sizes: Sizes = entry_sizes, most: int = MOST_SAMPLES
 ) -> Interpolant | None:
     """A(t) of a smooth periodic A, to about 1e-13 of its size in every entry; None when A is not
     smooth."""
@@ -146,6 +157,7 @@ def periodic_interpolant(
         lambda values: np.fft.rfft(values, axis=0)[: (len(values) + 1) // 2] / len(values),
         lambda coefficients, samples: _fourier(coefficients, samples, t0, period),
         sizes,
+        most,
     )
 
 
@@ -156,6 +168,7 @@ def _refined(
     transform: Callable[[Array], NDArray[Any]],
     made: Callable[[NDArray[Any], int], Interpolant],
     sizes: Sizes,
+    most: int,
 ) -> Interpolant | None:
     """The interpolant from the coefficients that count; None where these are too many.
 
@@ -168,7 +181,7 @@ def _refined(
         size = _largest(coefficients, scale)
         if _resolved(size):
             return _checked(made(coefficients[: _retained(size)], len(values)), A, span, scale)
-        if count >= MOST_SAMPLES:
+        if 2 * count > most:
             return None
         count *= 2
         times = nodes(count)
@@ -212,7 +225,7 @@ def _fourier(
 
 
 def chebyshev_interpolant(
-    A: Sampled, t0: float, t1: float, sizes: Sizes = entry_sizes
+    A: Sampled, t0: float, t1: float, sizes: Sizes = entry_sizes, most: int = MOST_SAMPLES
 ) -> Interpolant | None:
     """A(t) on [t0, t1] of a smooth A, to 1e-12 of the size of every entry; None if not
     smooth."""
@@ -224,7 +237,7 @@ def chebyshev_interpolant(
         coefficients[[0, -1]] *= 0.5
         return np.asarray(coefficients)
 
-    def interpolant(coefficients: Array, samples: int) -> Interpolant:
+    def series(coefficients: Array, samples: int) -> Interpolant:
         order = np.arange(len(coefficients))
 
         def polynomials(times: Array) -> Array:
@@ -240,7 +253,7 @@ def chebyshev_interpolant(
     def nodes(degree: int) -> Array:
         return np.asarray(middle + half * np.cos(np.pi * np.arange(degree + 1) / degree))
 
-    return _refined(A, (t0, t1), nodes, transform, interpolant, sizes)
+    return _refined(A, (t0, t1), nodes, transform, series, sizes, most)
 
 
 def _largest(coefficients: NDArray[Any], scale: Array) -> Array:

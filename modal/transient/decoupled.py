@@ -39,7 +39,7 @@ from modal.types import Array, Complex, Index
 
 ORDER = 4  # of the error, in the length of a panel
 DAMPED = 0.1  # damping ratio from which a mode and its conjugate are of one group
-PAIRS = 16.0  # of steps of collocation, that cost no more than a panel
+PAIRS = 16.0  # of steps of collocation, that cost no more than a panel of 64 degrees of freedom
 WITHIN = 0.25  # of the tolerance, for the polynomials within steps of collocation
 MATRICES = 8  # modes of a group up to which exponentials are formed, not applied to vectors
 
@@ -93,7 +93,8 @@ class Frames:
 
 
 class Panel:
-    """T and H at the nodes of a panel of time.
+    """T and H at the nodes of a panel of time; `apart` is whether there are any: not where a large
+    group has more than half of z.
 
     Of modes that oscillate, z of the lower half are conjugates of the upper half: matrices (2n, 2n)
     are known by their first `rows` rows then.
@@ -107,7 +108,9 @@ class Panel:
         S, self._up, self._down, modes = self._real(frames, theta)
         B = self._complex(S)
         self._group(B, modes, theta)
-        self._decouple(B)
+        self.apart = max(map(len, self.several), default=0) <= max(self.n, MATRICES)
+        if self.apart:
+            self._decouple(B)
 
     def _rate(self, values: Any) -> Any:
         return np.tensordot(self._slopes, values, 1)
@@ -425,7 +428,8 @@ def _cost_of_steps(
     left = amplitudes[:, None] * np.exp(-rate * times) / (tolerance * largest)
     steps = np.where(left > WITHIN, omega * left ** (1.0 / STAGES), 0.0)
     needed = trapezoid(steps.max(axis=0), times) / turned
-    return float(needed) / (PAIRS * (2.0 if np.any(overdamped) else 1.0))
+    pairs = PAIRS * max(1.0, len(X) / 64.0) * (2.0 if np.any(overdamped) else 1.0)
+    return float(needed) / pairs
 
 
 def propagated(
@@ -441,8 +445,9 @@ def propagated(
 ) -> Trajectory:
     """The free motion from a state (2n,) at ascending times (R,) of the span, to a tolerance.
 
-    A panel that takes few steps of collocation is integrated by these, another by decoupled groups;
-    one whose groups do not come apart has a larger θ, and then is halved.
+    A panel that takes few steps of collocation, or most of whose modes are one group, is integrated
+    by these, another by decoupled groups; one whose groups do not come apart enough has a larger θ,
+    and then is halved.
 
     panels: their number at first. points: nodes of a panel, an odd number.
     theta: the least and the largest θ of a panel, times its length. Raises ConvergenceError.
@@ -465,7 +470,11 @@ def propagated(
         t, h = span[0] + length * begin, length * share
         here = Frames.of(matrices, np.array([t]))
         largest = max(largest, float(np.linalg.norm(here.amplitudes(0, x, 1.0 / length)[0])))
-        if _cost_of_steps(here, x, largest, tolerance, h) <= 1.0:
+        panel = None
+        if _cost_of_steps(here, x, largest, tolerance, h) > 1.0:
+            frames = Frames.of(matrices, t + h * nodes)
+            panel = Panel(frames, h, gap / h)
+        if panel is None or not panel.apart:
             found, by_steps, inner = steps.run(
                 t, h, x, parts, (allowed * largest * share, WITHIN * tolerance * largest),
                 partial(here.sizes, softest=1.0 / length),
@@ -473,8 +482,6 @@ def propagated(
             ratio = by_steps / (allowed * largest * share)
             within = max(within, inner / largest)
         else:
-            frames = Frames.of(matrices, t + h * nodes)
-            panel = Panel(frames, h, gap / h)
             # Transformations of panels that are too long may grow beyond all bounds.
             with np.errstate(over="ignore", invalid="ignore"):
                 found, less, last = panel.run(x, parts)

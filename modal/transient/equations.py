@@ -253,7 +253,7 @@ class Balanced:
         """In the coordinates whose 2-norm is the energy of an instant: A of an undamped model is
         nearly skew there, and its propagation nearly orthogonal. Half of the digits of soft shapes
         are free of the round-off of stiff ones."""
-        root = energy_root(here, HALF)
+        root = energy_root(here.M.toarray(), potential(here).toarray(), HALF)
         return cls._of(matrix, root, la.inv(root))
 
     @classmethod
@@ -264,13 +264,13 @@ class Balanced:
         return cls(one_by_one(lambda t: root @ matrix(t) @ inverse), root, inverse)
 
 
-def energy_root(here: FrozenSystem, softest: float = EPS) -> Array:
+def energy_root(M: Array, S: Array, softest: float = EPS) -> Array:
     """A square root L (2n, 2n) of the energy of an instant on x = (q, q̇): ‖L x‖² is twice it.
 
     |S|, the absolute value of the symmetric stiffness, makes it a norm beyond a divergence too;
     eigenvalues below `softest` of the largest are replaced by that.
     """
-    sizes, shapes = la.eigh(potential(here).toarray())
+    sizes, shapes = la.eigh(S)
     floor = softest * np.abs(sizes).max()
     stiffness = np.sqrt(np.maximum(np.abs(sizes), floor))[:, None] * shapes.T
-    return np.asarray(la.block_diag(stiffness, la.cholesky(here.M.toarray())))
+    return np.asarray(la.block_diag(stiffness, la.cholesky(M)))

@@ -11,6 +11,7 @@ IV.2). All matrices of a block of steps are made together.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +19,7 @@ import scipy.linalg as la
 
 from assembly.errors import SingularSystemError
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.reduction.interpolation import Interpolant
+from modal.reduction.interpolation import Interpolant, Sampled
 from modal.transient.equations import GROUPS
 from modal.transient.integrators.tableau import Tableau
 from modal.transient.tolerances import BATCH_NUMBERS, NEGLIGIBLE
@@ -30,32 +31,37 @@ RESOLVED = 6.0  # ωh above which the phase of a mode is lost
 
 
 class SmallMotion:
-    """The matrices of a motion on a space of shapes V (n, r), as functions of time."""
+    """M, C + D, all stiffness and that of the potential, (4, r, r), as functions of time."""
 
-    def __init__(self, motion: InterpolatedMotion, V: Array) -> None:
-        entries = motion.on_entries(*GROUPS)
-        M, C, K, S = motion.on_space(entries.table, V).swapaxes(0, 1)
+    def __init__(self, sums: Interpolant) -> None:
+        M, C, K, S = sums.table.swapaxes(0, 1)
         S = 0.5 * (S + S.swapaxes(1, 2))
-        rate = entries.differentiated
+        rate = sums.differentiated
         dissipated = 0.5 * rate(M) - 0.5 * (C + C.swapaxes(1, 2))
         powers = [dissipated, S - K, 0.5 * rate(S)]
-        self.size = V.shape[1]
-        self.matrices: Interpolant = replace(entries, table=np.stack([M, C, K], axis=1))
-        self._energies = replace(entries, table=np.stack([M, S], axis=1))
+        self.size = M.shape[1]
+        self.matrices = replace(sums, table=np.stack([M, C, K], axis=1))
+        self.energies = replace(sums, table=np.stack([M, S], axis=1))
         turned = [A.swapaxes(1, 2) for A in (M, C, K, *powers)]
         self._terms = _sizable(M, C, K)
         self._table = np.stack(turned, axis=1)[self._terms].reshape(len(self._terms), -1)
 
-    def stages(self, times: Array) -> Array:
+    @classmethod
+    def of(cls, motion: InterpolatedMotion, V: Array) -> SmallMotion:
+        """Of a motion on a space of shapes V (n, r)."""
+        entries = motion.on_entries(*GROUPS)
+        return cls(replace(entries, table=motion.on_space(entries.table, V)))
+
+    def stages(self, times: Array, forms: int = 6) -> Array:
         """Mᵀ, (C + D)ᵀ, Kᵀ and the transposed forms of the power in (q̇, q̇), (q̇, q) and (q, q),
-        (P, 6, r, r)."""
-        terms = self.matrices.basis(times)[:, self._terms]
-        found = (terms @ self._table).reshape(len(times), 6, self.size, self.size)
-        return np.asarray(found)
+        (P, 6, r, r), or the first of them."""
+        terms, table = self.matrices.basis(times)[:, self._terms], self._table
+        found = terms @ table[:, : forms * self.size**2]
+        return np.asarray(found.reshape(len(times), forms, self.size, self.size))
 
     def energy(self, times: Array, q: Array, v: Array) -> Array:
         """½ q̇ᵀMq̇ + ½ qᵀSq of states (P, r), J."""
-        M, S = self._energies.many(times).swapaxes(0, 1)
+        M, S = self.energies.many(times).swapaxes(0, 1)
         return 0.5 * (form(v, M, v) + form(q, S, q))
 
 
@@ -72,35 +78,48 @@ class SmallRun:
 
 def steps(motion: SmallMotion, span: tuple[float, float], x: Array, count: int) -> SmallRun:
     """`count` equal steps from the state x = (q, q̇) (2r,). Raises SingularSystemError."""
-    r, s, h = motion.size, len(GAUSS.c), (span[1] - span[0]) / count
-    states, powers = np.empty((count + 1, 2, r)), np.zeros(count + 1)
-    states[0] = x.reshape(2, r)
+    h, states, powers = (span[1] - span[0]) / count, [x.reshape(1, 2, -1)], [np.zeros(1)]
+    for made, here, k in batches(motion.stages, span, x[None], count):
+        states.append(here[1:, 0])
+        q, v = np.split(here[:-1, 0], 2, axis=1)
+        q = q + (h * GAUSS.c)[:, None] * v + h * h * (COLLOCATED @ k[:, 0])
+        v = v + h * (GAUSS.a @ k[:, 0])
+        power = form(v, made[:, :, 3], v) + form(q, made[:, :, 4], v) + form(q, made[:, :, 5], q)
+        powers.append(h * (power @ GAUSS.b))
+    times = span[0] + (span[1] - span[0]) * (np.arange(count + 1) / count)
+    q, v = np.concatenate(states).swapaxes(0, 1)
+    return SmallRun(times, q, v, np.cumsum(np.concatenate(powers)))
+
+
+def batches(
+    stages: Sampled, span: tuple[float, float], x: Array, count: int
+) -> Iterator[tuple[Array, Array, Array]]:
+    """Of `count` equal steps from states x (m, 2r), several at a time: what `stages` gives at their
+    nodes, (S, s, ...), the states before and after each, (S + 1, m, 2, r), and the accelerations
+    at the nodes, (S, m, s, r).
+
+    stages(times): Mᵀ, (C + D)ᵀ and Kᵀ first, (P, 3 or more, r, r). Raises SingularSystemError.
+    """
+    m, r, s, h = len(x), x.shape[1] // 2, len(GAUSS.c), (span[1] - span[0]) / count
     ahead = np.stack([h * h * (GAUSS.b @ GAUSS.a), h * GAUSS.b])
-    batch = max(1, BATCH_NUMBERS // (s * r) ** 2)
+    batch, last = max(1, BATCH_NUMBERS // (s * r) ** 2), x.reshape(m, 2, r)
     for first in range(0, count, batch):
         number = np.arange(first, min(first + batch, count))
-        at = span[0] + h * (number[:, None] + GAUSS.c)
-        made = motion.stages(at.ravel()).reshape(len(number), s, 6, r, r)
+        made = stages((span[0] + h * (number[:, None] + GAUSS.c)).ravel())
+        made = made.reshape(len(number), s, -1, r, r)
         matrix, rest = _equations(made[:, :, 0], made[:, :, 1:3], h)
-        k = np.empty((len(number), s, r))
-        for n, b in enumerate(number):
-            here = states[b]
-            _, _, found, info = la.lapack.dgesv(
-                matrix[n].T, (here.reshape(-1) @ rest[n]).reshape(-1), overwrite_a=True,
-                overwrite_b=True,
-            )  # fmt: skip
+        k, states = np.empty((len(number), m, s, r)), np.empty((len(number) + 1, m, 2, r))
+        states[0] = last
+        for n, here in enumerate(states[:-1]):
+            right = (here.reshape(m, 2 * r) @ rest[n]).swapaxes(1, 2).reshape(s * r, m)
+            found, info = la.lapack.dgesv(matrix[n].T, right, overwrite_a=True)[2:]
             if info > 0:
                 raise SingularSystemError(f"a {s * r}×{s * r} step matrix is singular")
-            k[n] = found.reshape(s, r)
-            states[b + 1] = here + ahead @ k[n]
-            states[b + 1, 0] += h * here[1]
-        q, v = states[number, 0][:, None], states[number, 1][:, None]
-        q = q + (h * GAUSS.c)[:, None] * v + h * h * (COLLOCATED @ k)
-        v = v + h * (GAUSS.a @ k)
-        power = form(v, made[:, :, 3], v) + form(q, made[:, :, 4], v) + form(q, made[:, :, 5], q)
-        powers[number + 1] = h * (power @ GAUSS.b)
-    times = span[0] + (span[1] - span[0]) * (np.arange(count + 1) / count)
-    return SmallRun(times, states[:, 0], states[:, 1], np.cumsum(powers))
+            k[n] = found.T.reshape(m, s, r)
+            states[n + 1] = here + ahead @ k[n]
+            states[n + 1, :, 0] += h * here[:, 1]
+        last = states[-1]
+        yield made, states, k
 
 
 def phase_error(omega: Array, h: float) -> Array:

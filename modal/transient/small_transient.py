@@ -60,7 +60,7 @@ class _Trial:
         initial: tuple[Array, Array],
     ) -> None:
         self.source, self.V, self.span = motion, V, span
-        self.motion = SmallMotion(motion, V)
+        self.motion = SmallMotion.of(motion, V)
         M = motion.matrices(np.array([span[0]]))[0][0]
         weighted = V.T @ M
         state = la.solve(weighted @ V, weighted @ np.stack(initial, axis=1), assume_a="pos")

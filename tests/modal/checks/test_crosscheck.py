@@ -13,6 +13,7 @@ import assembly
 import modal
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
+from modal.checks import unfrozen
 from modal.checks.crosscheck import crosscheck
 from modal.checks.diagnosis import (
     DRIFT,
@@ -24,6 +25,7 @@ from modal.checks.diagnosis import (
     diagnose,
 )
 from modal.tracking.frozen_callable import tracks_of_callable
+from modal.transient.small_steps import batches
 from studies.slider_crank.machine import model as slider_crank
 from tests.support.floquet_cases import TurningSprings, markus_yamabe, mathieu, vinograd, wu
 from tests.support.paths import REFERENCES
@@ -160,6 +162,38 @@ def test_slider_crank_is_confirmed() -> None:
     assert "confirmed" in text and "Floquet" in text
     for name in ("frozen_rate", "floquet_rate"):
         assert {"units", "long_name"} <= set(check.dataset[name].attrs)
+
+
+class Overdamped:
+    """A vibration at about 1 rad/s, and a shape that decays at 1,127 and 8,873 1/s."""
+
+    def freeze(self, t: float) -> FrozenSystem:
+        return FrozenSystem(
+            M=np.eye(2), C=np.diag([0.1, 1e4]), K=[[1.0 + 0.01 * np.cos(t), 1e-3], [1e-3, 1e7]]
+        )
+
+
+def test_modes_that_have_decayed_do_not_set_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+
+    def counted(*arguments: Any) -> Any:
+        counts.append(arguments[3])
+        return batches(*arguments)
+
+    monkeypatch.setattr(unfrozen, "batches", counted)
+    check = crosscheck(Overdamped(), period=2.0 * np.pi, k=4)
+    assert float(check.dataset.transient_rate[0]) == pytest.approx(-0.05, rel=1e-3)
+    # A period turns the fastest root by 55,751 rad, the first part of it by 871.
+    assert sum(counts) < 4000
+
+
+def test_matrices_of_a_free_body_are_smooth_on_its_frozen_modes() -> None:
+    section = assembly.rectangle(0.013, 0.013)
+    beam = assembly.beam(1.0, section, assembly.steel, 10, planar=True, offset=-0.5)
+    swinging = assembly.moving(beam, assembly.swing(0.39, 294.0, axis=(0.0, 0.0, 1.0)))
+    found = unfrozen.Unfrozen(swinging, 0.0, swinging.period, 6, swinging.period)
+    assert found.basis is not None and found.interpolated is not None
+    assert found.interpolated.deviation < 1e-12
 
 
 GOOD = Evidence(

@@ -10,6 +10,7 @@ import assembly
 import modal
 from assembly.errors import AccuracyError
 from assembly.gallery import four_bar
+from modal.reduction import interpolated_motion
 from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
 from modal.tracking import smooth_space
 from studies import slider_crank
@@ -102,3 +103,18 @@ def test_a_stiffness_of_time_ends_the_period_of_the_matrices() -> None:
     steady, varied = arm(1e4), arm(lambda t: 1e4 + 1e3 * np.sin(7.0 * t))
     assert steady.matrix_period == steady.period is not None
     assert varied.matrix_period is None
+
+
+def test_the_numbers_of_the_samples_that_are_needed_are_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = slider_crank.model(elements=2)
+    smooth = InterpolatedMotion.of(machine, 0.0, machine.period)
+    assert smooth is not None and smooth.interpolant.instants <= 128
+    width = smooth.interpolant.table.shape[1]
+    monkeypatch.setattr(interpolated_motion, "MOST_NUMBERS", 128 * width)
+    again = InterpolatedMotion.of(machine, 0.0, machine.period)
+    assert again is not None
+    np.testing.assert_array_equal(again.interpolant.table, smooth.interpolant.table)
+    monkeypatch.setattr(interpolated_motion, "MOST_NUMBERS", 31 * width)
+    assert InterpolatedMotion.of(machine, 0.0, machine.period) is None

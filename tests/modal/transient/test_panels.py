@@ -132,3 +132,19 @@ def test_the_error_holds_where_only_the_middle_of_a_panel_moves(
     stated, true = errors(eased, length, starts(eased, rng), (16.0,))
     assert np.all(true <= stated)
     assert (stated / true).min() < (5.0 if smoothness == 2 else 2.0)
+
+
+def test_modes_of_one_group_are_integrated_by_steps() -> None:
+    """Frequencies and their negative values that lie closer than any gap: nothing decouples, and
+    steps cost less than exponentials of everything."""
+    omega = np.linspace(5.0, 400.0, 20)
+
+    def matrices(times: Array) -> Array:
+        stacked = np.stack([np.eye(20), np.zeros((20, 20)), np.diag(omega**2)])
+        return np.broadcast_to(stacked[:, None], (3, len(times), 20, 20))
+
+    x, times = np.append(np.ones(20), np.zeros(20)), np.linspace(0.0, 1.0, 9)
+    found = propagated(matrices, (0.0, 1.0), x, times, 1e-4, 1)
+    assert (found.panels, found.error <= 1e-4) == (0, True) and found.pairs > 16
+    exact = np.cos(np.outer(times, omega))
+    assert np.abs(found.states[:, :20] - exact).max() <= found.error * np.sqrt(20.0)

@@ -98,7 +98,7 @@ def test_steps_have_order_eight_and_do_the_work_of_the_motion() -> None:
     assert motion is not None
     M, _, K = (A[0] for A in motion.matrices(np.array([0.0])))
     V = la.eigh(0.5 * (K + K.T), M, subset_by_index=[0, 3])[1]
-    small, span = SmallMotion(motion, V), (0.0, 0.1 * mechanism.period)
+    small, span = SmallMotion.of(motion, V), (0.0, 0.1 * mechanism.period)
     x = np.array([1.0, 0.3, 0.1, 0.0, 0.0, 900.0, 0.0, 0.0])
 
     def slope(t: float, x: np.ndarray) -> np.ndarray:
