@@ -104,7 +104,9 @@ class _Decoupling:
         duals = np.linalg.inv(shapes)
         self.X = np.empty_like(shapes)
         for group in self.groups:
-            frames = periodic_frames(shapes[:, :, group], duals[:, group])
+            # Orthonormal to begin with: eigenvectors of a group may be next to parallel.
+            Q, R = np.linalg.qr(shapes[:, :, group])
+            frames = periodic_frames(Q, R @ duals[:, group])
             if frames is None:
                 self.usable = False
                 return False
@@ -230,11 +232,12 @@ class _Decoupling:
                 moved.append(partial(self._phase, B[:, 0, 0] - middle))
                 continue
             waves = _waves(B - middle * np.eye(len(group)), T)
+            unresolved = float(np.linalg.norm(self.unresolved[group]))
             try:
-                own = propagator_factors(waves, 0.0, T, self.accuracy)
+                # What is wrong with the waves is not worth more accurate factors.
+                own = propagator_factors(waves, 0.0, T, max(self.accuracy, 0.1 * unresolved))
             except ConvergenceError:
                 return None
-            unresolved = float(np.linalg.norm(self.unresolved[group]))
             found = product_modes(own.matrices, own.errors + unresolved / len(own.errors))
             logs[group] = found.logs + middle * T
             error[group] += found.error
