@@ -55,8 +55,15 @@ def decoupled_modes(
     """
     samples = 2 * FEWEST  # orbits need twice the instants of exponents
     found = _Decoupling(A, t0, period, samples, accuracy)
-    while found.usable and not found.smooth and samples < MOST_INSTANTS:
-        samples *= 2
+    before = np.inf
+    # Coefficients fall geometrically: by twice the factor of the last doubling with the next one.
+    while (
+        found.usable
+        and not found.smooth
+        and found.highest * (found.highest / before) ** (2.0 * (MOST_INSTANTS / samples - 1.0))
+        <= GROUP
+    ):
+        before, samples = found.highest, 2 * samples
         found = _Decoupling(A, t0, period, samples, accuracy)
     if not found.smooth:
         return None
@@ -111,7 +118,8 @@ class _Decoupling:
                 self.usable = False
                 return False
             self.X[:, :, group] = frames
-        return highest_waves(self.X) <= GROUP
+        self.highest = highest_waves(self.X)
+        return self.highest <= GROUP
 
     def _transformed(self, A: Array, X: Complex) -> Complex:
         """B (m, N, N) of A (m, N, N) in the basis X (m, N, N)."""
@@ -247,28 +255,27 @@ class _Decoupling:
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
 
         @cache
-        def states() -> Complex:
-            out = np.empty_like(self.X)
+        def states(instants: int = len(self.X)) -> Complex:
+            out = self.X[:: len(self.X) // instants].copy()
             for group, in_group in zip(self.groups, moved, strict=True):
-                out[:, :, group] = self.X[:, :, group] @ in_group()
+                out[:, :, group] = out[:, :, group] @ in_group(instants)
             return out
 
         return PropagatedModes(logs, vectors, error, rates, states)
 
-    def _phase(self, slope: Complex) -> Complex:
-        """exp ∫ slope dt from t0, of a periodic slope (m,) without mean: (m, 1, 1)."""
+    def _phase(self, slope: Complex, instants: int) -> Complex:
+        """exp ∫ slope dt from t0, of a periodic slope (m,) without mean, at equal parts of the
+        period: (instants, 1, 1)."""
         count = len(slope)
         waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
         terms = np.fft.fft(slope)
         terms[1:] /= waves[1:]
         terms[0] = 0.0
         found = np.fft.ifft(terms)
-        return np.asarray(np.exp(found - found[0])[:, None, None])
+        return np.asarray(np.exp(found - found[0])[:: count // instants, None, None])
 
-    def _moved(self, waves: Sampled, modes: ProductModes) -> Complex:
-        """z(t) e^{−νt} (m, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
-        count = len(self.X)
-
+    def _moved(self, waves: Sampled, modes: ProductModes, count: int) -> Complex:
+        """z(t) e^{−νt} (count, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
         largest = np.linalg.norm(waves(self.period * np.arange(count) / count), 2, axis=(1, 2))
         fastest = FASTER * largest.max()  # these steps are not refined
         parts = int(np.ceil(fastest * self.period / (count * RESOLUTION)))

@@ -136,7 +136,10 @@ def _converged(
             gaps[i].append(_gap(less, now))
             recent = gaps[i][-REFINEMENTS:]
             # Two estimates in a row must fit the order: one alone can agree by chance.
-            if max(recent[-1], min(recent[-2:-1], default=np.inf) / GROWTH**GAUSS.order) <= tolerance:
+            if (
+                max(recent[-1], min(recent[-2:-1], default=np.inf) / GROWTH**GAUSS.order)
+                <= tolerance
+            ):
                 found[i] = now, max(recent[-1], EPS * steps)
             elif len(recent) == REFINEMENTS and recent[-1] >= GAIN * recent[0]:
                 if max(recent) < HALF:
@@ -174,7 +177,9 @@ def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
         for first in range(0, steps, inside):
             number = np.arange(first, min(first + inside, steps))
             starts = some[:, :1] + lengths * number
-            omega = exponents(A, starts.ravel(), np.repeat(lengths, len(number), axis=0)[:, :, None])
+            omega = exponents(
+                A, starts.ravel(), np.repeat(lengths, len(number), axis=0)[:, :, None]
+            )
             bad = ~np.isfinite(omega).all(axis=(1, 2))
             omega[bad] = 0.0
             with np.errstate(over="ignore", invalid="ignore"):

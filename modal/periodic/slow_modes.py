@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 import scipy.linalg as la
@@ -33,7 +33,7 @@ from modal.periodic.chart_motion import (
 from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
-from modal.periodic.galerkin import GalerkinModel, orbit_error
+from modal.periodic.galerkin import GalerkinModel, residual_error
 from modal.periodic.magnus import SPREAD
 from modal.periodic.periodic_modes import (
     Map,
@@ -42,6 +42,7 @@ from modal.periodic.periodic_modes import (
     conditions_of,
     distances,
     propagated,
+    run,
 )
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import (
@@ -52,6 +53,7 @@ from modal.periodic.slow_motion import (
 )
 from modal.periodic.tolerances import (
     ENOUGH,
+    FAST,
     FEWEST,
     GAIN,
     GROWTH,
@@ -65,6 +67,7 @@ from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import GUARD
+from modal.transient.tolerances import PIECES
 from modal.types import Array, Complex, Index
 
 
@@ -86,19 +89,13 @@ class _Slow:
         """Where the period begins, s."""
         return self.motion.start
 
-    def modes(
-        self, k: int, tolerance: float, fastest: float = 2e4
-    ) -> tuple[PropagatedModes, Array] | None:
+    def modes(self, k: int, tolerance: float) -> tuple[PropagatedModes, Array] | None:
         """The k slowest of its Floquet modes, to `tolerance`, and the conditions of their
-        eigenvalues; None where MOST_STEPS are too few.
-
-        fastest: rad a period of the fastest of modes that may decouple.
-        """
+        eigenvalues; None where MOST_STEPS are too few."""
         here, modes = self.B(self.start), None
-        largest = np.abs(np.linalg.eigvals(here)).max()
-        # All coordinates of a source are propagated in steps at less cost than they decouple.
-        if not self.motion.is_whole and largest * self.period <= fastest:
-            modes = decoupled_modes(self.B.many, self.start, self.period, allowed=tolerance)
+        if np.abs(np.linalg.eigvals(here)).max() * self.period > FAST:
+            accuracy = ENOUGH * min(1.0, tolerance / TOLERANCE)
+            modes = decoupled_modes(self.B.many, self.start, self.period, accuracy, tolerance)
         if modes is not None:
             chosen = _slowest(here, modes.vectors, k)
         else:
@@ -109,6 +106,18 @@ class _Slow:
         chosen = chosen[np.argsort(-modes.logs.real[chosen], kind="stable")]
         return modes.chosen(chosen), conditions_of(modes.vectors)[chosen]
 
+    def moved(self, times: Array, z: Complex) -> tuple[Array, Array, Array]:
+        """Displacement, velocity and acceleration (P, r, m), in the coordinates of the source, of z
+        (P, N, m) at times (P,)."""
+        r, slope = len(self.motion.frequencies), self.X.derivative()
+        X, X1, X2 = (A.many(times) for A in (self.X, slope, slope.derivative()))
+        B, B1 = (A.many(times) for A in (self.B, self.B.derivative()))
+        rate = X1 + X @ B
+        lift = self.motion.shapes / self.motion.frequencies
+        three = X, rate, X2 + X1 @ B + X @ B1 + rate @ B
+        q, v, a = (lift @ (A @ z)[:, :r] for A in three)
+        return q, v, a
+
     def _in_steps(self, here: Array, k: int, tolerance: float) -> PropagatedModes | None:
         """All modes of η̈ = H(t) (ω η, η̇), the k slowest of which are known, from Gauss steps. Their
         number grows until log μ of these agrees to `tolerance`, relative where they decay fast.
@@ -118,18 +127,23 @@ class _Slow:
         H = replace(self.B, table=np.ascontiguousarray(self.B.table[:, m:]))
         values = np.linalg.eigvals(here)
         slow = values[np.argsort(np.abs(values), kind="stable")[: 2 * k]]
-        count = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
+        spans = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
+        count = 2 * PIECES * int(np.ceil(spans / (2 * PIECES)))
+        together = 1 << int(np.log2(count / spans))  # parts of the period in a factor
         starts = start + period * np.arange(count) / count
         parts = [partial(_phased, H, t, period / count) for t in starts]
-        steps = max(FEWEST, 2 * count, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
+        steps = max(FEWEST, 2 * spans, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
         before: Complex | None = None
         last = steps
         while steps <= MOST_STEPS:
             each = int(np.ceil(steps / count))
-            factors = np.stack(
+            products = np.stack(
                 [second_order_monodromy(H, frequencies, period / count, each) for H in parts]
             )
-            modes = product_modes(factors, np.full(count, each * EPS))
+            factors = products.reshape(-1, together, *here.shape)
+            while factors.shape[1] > 1:
+                factors = factors[:, 1::2] @ factors[:, ::2]
+            modes = product_modes(factors[:, 0], np.full(len(factors), together * each * EPS))
             chosen = _slowest(here, modes.vectors, k)
             found = modes.logs[chosen]
             if before is not None:
@@ -150,10 +164,15 @@ class _Slow:
             several = second_order_maps(whole, frequencies, period, count)
             return (step.__matmul__ for steps in several for step in steps)
 
-        fastest = float(np.abs(slow).max())
-        states = partial(
-            propagated, maps, modes.vectors, rates, np.isfinite(error), period, fastest
-        )
+        fastest, known = float(np.abs(slow).max()), np.isfinite(error)
+
+        def states(instants: int | None = None) -> Complex:
+            if instants is None:
+                return propagated(maps, modes.vectors, rates, known, period, fastest)
+            advance = (product.__matmul__ for product in products)
+            found = run(advance, modes.vectors, modes.logs / count, known)[0]
+            return found[:: count // instants]
+
         return PropagatedModes(modes.logs, modes.vectors, error, rates, states)
 
 
@@ -231,23 +250,32 @@ def _modes_of(
     solved = slow.modes(k, tolerance)
     if solved is None:
         return None
-    (found, conditions), part = solved, solved[0].states()
-    states = slow.X.many(t0 + period * np.arange(len(part)) / len(part)) @ part
-    V, r = motion.shapes, len(motion.frequencies)
-    eta = states[:, :r] / motion.frequencies[:, None]
-    known = np.isfinite(eta).all(axis=(0, 1))
-    rates, condition, exponents = found.rates[known], conditions[known], found.logs / period
-    missed = orbit_error(source, V, eta[:, :, known], rates, (t0, period), slow.whole)
-    missed = coupled((missed * condition)[None], exponents[known][None], condition[None])[0]
+    found, conditions = solved
+    # Odd numbers: none of the instants at which spaces and bases are trained, which are multiples
+    # of the 24th part of the period.
+    times = t0 + period * np.arange(1, 2 * PIECES, 2) / (2 * PIECES)
+    q, v, a = slow.moved(times, found.states(2 * PIECES)[1::2])
+    known = np.isfinite(q).all(axis=(0, 1))
+    condition, exponents = conditions[known], found.logs / period
     error = np.full(len(known), np.inf)
-    error[known] = np.where(np.isfinite(missed), found.error[known] + missed * period, np.inf)
+    if np.any(known):
+        missed = residual_error(
+            source, times, *(x[:, :, known] for x in (q, v, a)), exact=slow.whole
+        )
+        missed = coupled((missed * condition)[None], exponents[known][None], condition[None])[0]
+        error[known] = np.where(np.isfinite(missed), found.error[known] + missed * period, np.inf)
     vectors = motion.lifted(slow.X(t0) @ found.vectors)
-    size = np.linalg.norm(vectors, axis=0)
+    size, r = np.linalg.norm(vectors, axis=0), len(motion.frequencies)
     modes = of_logs(found.logs, vectors, error, period, t0, "reduced")
-    lift = V / motion.frequencies
+    lift = motion.shapes / motion.frequencies
     inertia = np.sqrt(np.maximum(source.freeze(t0).M.diagonal(), 0.0))
-    states = states / size
-    moves = Orbits(lambda: states, found.rates, lambda x: np.asarray(lift @ x[:r]), inertia)
+
+    @cache
+    def states() -> Complex:
+        part = found.states()
+        return slow.X.many(t0 + period * np.arange(len(part)) / len(part)) @ part / size
+
+    moves = Orbits(states, found.rates, lambda x: np.asarray(lift @ x[:r]), inertia)
     return replace(modes, propagation=moves)
 
 
