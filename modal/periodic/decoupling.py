@@ -24,7 +24,7 @@ from modal.eigen.tolerances import EPS, GROUP, ROUNDS
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
-from modal.periodic.slow_motion import derivative, highest_waves, periodic_frames
+from modal.periodic.slow_motion import derivative, falls, highest_waves, periodic_frames
 from modal.periodic.tolerances import (
     ACCURACY,
     APART,
@@ -56,13 +56,10 @@ def decoupled_modes(
     samples = 2 * FEWEST  # orbits need twice the instants of exponents
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = np.inf
-    # Coefficients fall geometrically: by twice the factor of the last doubling with the next one.
     while (
-        found.usable
-        and not found.smooth
-        and found.highest * (found.highest / before) ** (2.0 * (MOST_INSTANTS / samples - 1.0))
-        <= GROUP
-    ):
+        found.usable and not found.smooth
+        and falls(before, found.highest, GROUP, MOST_INSTANTS / samples)
+    ):  # fmt: skip
         before, samples = found.highest, 2 * samples
         found = _Decoupling(A, t0, period, samples, accuracy)
     if not found.smooth:

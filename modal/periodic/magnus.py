@@ -65,8 +65,6 @@ def propagator_factors(
     n = A(np.array([t0])).shape[-1]
     most = int(np.clip(WORK / n**3, FEWEST, MOST_MATRICES))
     spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
-    matrices: list[Array] = []
-    errors, lengths = [], []
     sharp = max(tolerance / len(spans), min(tolerance, ROUND_OFF))  # the errors of all add up
     found: list[tuple[float, float, Array, float]] = []
     while spans:
@@ -136,10 +134,8 @@ def _converged(
             gaps[i].append(_gap(less, now))
             recent = gaps[i][-REFINEMENTS:]
             # Two estimates in a row must fit the order: one alone can agree by chance.
-            if (
-                max(recent[-1], min(recent[-2:-1], default=np.inf) / GROWTH**GAUSS.order)
-                <= tolerance
-            ):
+            fitted = min(recent[-2:-1], default=np.inf) / GROWTH**GAUSS.order
+            if max(recent[-1], fitted) <= tolerance:
                 found[i] = now, max(recent[-1], EPS * steps)
             elif len(recent) == REFINEMENTS and recent[-1] >= GAIN * recent[0]:
                 if max(recent) < HALF:
@@ -156,10 +152,10 @@ def _converged(
     return [found[i] for i in range(len(spans))]
 
 
-def _extrapolated(counts: list[int], products: list[Array]) -> Array | None:
-    """From products of the last of so many steps, the most last; None from none."""
+def _extrapolated(counts: list[int], products: list[Array]) -> Array:
+    """From products of the last of so many steps, the most last; NaN from none."""
     if not products:
-        return None
+        return np.full((1, 1), np.nan)
     h = counts[-1] / np.array(counts[-len(products) :])
     powers = np.append(0, GAUSS.order + 2 * np.arange(len(h) - 1))
     weights = np.linalg.solve(h ** powers[:, None], np.eye(len(h))[0])
@@ -194,9 +190,9 @@ def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
         yield from total
 
 
-def _gap(before: Array | None, now: Array | None) -> float:
+def _gap(before: Array, now: Array) -> float:
     """‖now − before‖/‖now‖; infinite where one of them is not known."""
-    if before is None or now is None:
+    if not (np.all(np.isfinite(before)) and np.all(np.isfinite(now))):
         return np.inf
     return float(la.norm(now - before, 2) / la.norm(now, 2))
 

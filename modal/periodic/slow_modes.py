@@ -46,6 +46,7 @@ from modal.periodic.periodic_modes import (
 )
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import (
+    falls,
     highest_waves,
     moving_frame,
     moving_states,
@@ -57,6 +58,7 @@ from modal.periodic.tolerances import (
     FEWEST,
     GAIN,
     GROWTH,
+    MOST_FROZEN,
     MOST_STEPS,
     RESOLUTION,
     SMOOTH,
@@ -74,20 +76,24 @@ from modal.types import Array, Complex, Index
 @dataclass(frozen=True)
 class _Slow:
     """A model on its slow coordinates z: x = X(t) z, z' = B(t) z, x = (ω η, η̇) of `motion`.
-    smooth: X and B are polynomials through the parts of the period. whole: nothing was
-    eliminated."""
+    waves: the highest of X and B. whole: nothing was eliminated."""
 
     motion: ChartMotion
     X: Interpolant
     B: Interpolant
     period: float
-    smooth: bool
+    waves: float
     whole: bool = False
 
     @property
     def start(self) -> float:
         """Where the period begins, s."""
         return self.motion.start
+
+    @property
+    def smooth(self) -> bool:
+        """Whether X and B are polynomials through the parts of the period."""
+        return self.waves <= SMOOTH
 
     def modes(self, k: int, tolerance: float) -> tuple[PropagatedModes, Array] | None:
         """The k slowest of its Floquet modes, to `tolerance`, and the conditions of their
@@ -200,8 +206,8 @@ def slow_modes(
     enough = False
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
     series = source.freeze_many(np.array([t0]))
-    work = stepping_work(series.mass[0], series.stiffness[0], k)
-    whole = work * period <= WORK
+    work = period * stepping_work(series.mass[0], series.stiffness[0], k)
+    whole = work <= WORK
     for instants, independent in spaces:
         try:
             motion = ChartMotion.of(
@@ -212,7 +218,7 @@ def slow_modes(
                 raise
             return best
         fastest = motion.frequencies[min(k, len(motion.frequencies)) - 1]
-        for slow in _slow_parts(motion, source, period, k):
+        for slow in _slow_parts(motion, source, period, k, work):
             found = _modes_of(slow, source, k, tolerance)
             if found is None:
                 break
@@ -273,7 +279,8 @@ def _modes_of(
     @cache
     def states() -> Complex:
         part = found.states()
-        return slow.X.many(t0 + period * np.arange(len(part)) / len(part)) @ part / size
+        times = t0 + period * np.arange(len(part)) / len(part)
+        return np.asarray(slow.X.many(times) @ part / size)
 
     moves = Orbits(states, found.rates, lambda x: np.asarray(lift @ x[:r]), inertia)
     return replace(modes, propagation=moves)
@@ -284,11 +291,13 @@ def _slow_parts(
     source: ReducedMotion | GalerkinModel,
     period: float,
     k: int,
+    work: float,
     fewest: int = 4,
 ) -> Iterator[_Slow]:
     """With so many slow coordinates that the others are apart from them; all at the end.
 
-    fewest: harmonics with which the elimination of fast shapes is worth a trial.
+    work: of steps in all coordinates, which an elimination may cost as well. fewest: harmonics with
+    which the elimination of fast shapes is worth a trial.
     """
     samples = _Samples.of(motion, source, period)
     spectra, rate = Spectra.of(motion, [samples.H]), 2.0 * np.pi / period
@@ -299,12 +308,15 @@ def _slow_parts(
     best = first + int(np.argmax(gaps >= GAIN * gaps.max()))
     # The error by the elimination is measured, so modes that are less far apart may be tried too.
     tried = dict.fromkeys([best, *range(min(k, r), r)])
-    for m in tried if not motion.is_whole else ():
-        harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
+    for m in tried if work > WORK else ():
+        harmonics, before = int(SHARE * spectra.gap(m) / rate) if m < r else 0, np.inf
         slow = samples.eliminated(m, harmonics) if harmonics >= fewest else None
-        while slow is not None and not slow.smooth and samples.elimination(m) <= WORK:
-            finer = replace(samples.motion, parts=2 * samples.motion.parts)
-            samples = _Samples.of(finer, source, period)
+        while slow is not None and not slow.smooth and samples.elimination(m) <= work:
+            parts = samples.motion.parts
+            if not falls(before, slow.waves, SMOOTH, MOST_FROZEN / parts):
+                break
+            before = slow.waves
+            samples = _Samples.of(replace(samples.motion, parts=2 * parts), source, period)
             slow = samples.eliminated(m, harmonics)
         if slow is None:
             continue
@@ -345,6 +357,11 @@ class _Samples:
     def A(self) -> Array:
         return states_of(self.motion.frequencies, self.H)
 
+    @cached_property
+    def shapes(self) -> Array:
+        """Of (K, M), slowest first, (J, r, r)."""
+        return np.stack([la.eigh(k, m)[1] for m, k in zip(self.M, self.K, strict=True)])
+
     def elimination(self, m: int) -> float:
         """The multiplications of a round of the elimination of all but m coordinates."""
         return float(self.motion.parts * 2 * m * (2 * (len(self.motion.frequencies) - m)) ** 2)
@@ -352,7 +369,7 @@ class _Samples:
     def eliminated(self, m: int, harmonics: int) -> _Slow | None:
         """With m slow coordinates, which move with `harmonics` at most; None where the fast ones
         do not stay apart."""
-        frame = moving_frame(self.M, self.K, m)
+        frame = moving_frame(self.shapes, self.shapes.swapaxes(1, 2) @ self.M, m)
         if frame is None:
             return None
         stiffness = np.abs((frame * (self.K @ frame)).sum(axis=1)).mean(axis=0)
@@ -369,8 +386,7 @@ class _Samples:
 
 def _part(motion: ChartMotion, X: Array, B: Array, period: float) -> _Slow:
     on_slow, of_slow = (fourier_interpolant(table, motion.start, period) for table in (X, B))
-    smooth = max(highest_waves(X), highest_waves(B)) <= SMOOTH
-    return _Slow(motion, on_slow, of_slow, period, smooth)
+    return _Slow(motion, on_slow, of_slow, period, max(highest_waves(X), highest_waves(B)))
 
 
 def _slowest(A: Array, vectors: Complex, k: int) -> Index:

@@ -60,6 +60,13 @@ def highest_waves(values: Inexact) -> float:
     return float(size[middle - part : middle + part + 1].max() / size.max())
 
 
+def falls(before: float, now: float, level: float, times: float) -> bool:
+    """Whether the highest waves, which the last doubling of the instants made of those before, fall
+    to a level with so many times as many: coefficients fall geometrically, so that every doubling
+    has the factor of the last one twice."""
+    return bool(now * (now / before) ** (2.0 * (times - 1.0)) <= level)
+
+
 def derivative(values: Inexact, period: float) -> Any:
     """Of the trigonometric polynomial through values (J, n, m) at equal parts of a period."""
     waves = 2j * np.pi / period * np.fft.fftfreq(len(values), 1.0 / len(values))
@@ -68,13 +75,12 @@ def derivative(values: Inexact, period: float) -> Any:
     return found if np.iscomplexobj(values) else found.real
 
 
-def moving_frame(M: Array, K: Array, slow: int) -> Array | None:
+def moving_frame(shapes: Array, duals: Array, slow: int) -> Array | None:
     """Φ (J, r, r) at equal parts of a period, its first `slow` columns the slow shapes.
 
-    M, K (J, r, r) symmetric. None where a block does not come back to itself by a rotation.
+    shapes (J, r, r): of (K, M), slowest first; duals: shapesᵀ M. None where a block does not come
+    back to itself by a rotation.
     """
-    shapes = np.stack([la.eigh(k, m)[1] for m, k in zip(M, K, strict=True)])
-    duals = shapes.swapaxes(1, 2) @ M
     blocks = []
     for part in (slice(slow), slice(slow, None)):
         frames = periodic_frames(shapes[:, :, part], duals[:, part])

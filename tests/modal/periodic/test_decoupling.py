@@ -9,9 +9,11 @@ from numpy.testing import assert_allclose
 import modal
 from modal.periodic import decoupling
 from modal.periodic.decoupling import decoupled_modes
-from modal.periodic.magnus import propagator_factors
+from modal.periodic.magnus import Factors, propagator_factors
+from modal.periodic.periodic_modes import distances
 from modal.periodic.product_eigen import product_modes
-from modal.reduction.interpolation import one_by_one, periodic_interpolant
+from modal.periodic.slow_motion import falls
+from modal.reduction.interpolation import Sampled, one_by_one, periodic_interpolant
 from modal.transient.equations import Balanced
 from studies import slider_crank
 
@@ -95,6 +97,36 @@ def test_shapes_that_turn_away_from_where_they_began() -> None:
     gap = np.abs(np.exp(found.logs)[:, None] / exact - 1.0)
     assert sorted(gap.argmin(axis=1)) == [0, 1, 2, 3]
     assert np.all(gap.min(axis=1) <= found.error)
+
+
+def test_modes_next_to_parallel_leave_smooth_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mode that hardly has a stiffness has two vectors next to parallel, as a free body. Frames
+    that begin with them would make blocks thousands of times as large as the rates."""
+    sizes = []
+
+    def watched(waves: Sampled, t0: float, t1: float, tolerance: float) -> Factors:
+        sizes.append(np.linalg.norm(waves(np.linspace(t0, t1, 50)), 2, axis=(1, 2)).max())
+        return propagator_factors(waves, t0, t1, tolerance)
+
+    model = Oscillators(1.5, 0.05)
+    model.K[0, 0], model.shape[0, 0] = 1e-8, 0.0
+    smooth = periodic_interpolant(one_by_one(model.first_order), 0.3, T)
+    assert smooth is not None
+    A = Balanced.diagonal(smooth, 0.3).many
+    monkeypatch.setattr(decoupling, "propagator_factors", watched)
+    found = decoupled_modes(A, 0.3, T)
+    assert found is not None and max(sizes) < 40.0
+    made = propagator_factors(A, 0.3, 0.3 + T)
+    exact = product_modes(made.matrices, made.errors)
+    gap = distances(exact.logs, found.logs).min(axis=1)
+    assert np.all(gap <= found.error + exact.error.max() + 1e-9)
+
+
+def test_instants_are_not_doubled_where_that_cannot_suffice() -> None:
+    assert falls(np.inf, 1e-2, 1e-6, 8.0)
+    assert falls(1e-3, 9e-5, 1e-6, 2.0)
+    assert not falls(2e-4, 1.8e-4, 1e-6, 8.0)
+    assert not falls(1e-4, 2e-4, 1e-6, 8.0)
 
 
 def test_what_the_last_instants_leave_is_accepted_up_to_what_is_allowed(
