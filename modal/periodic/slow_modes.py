@@ -100,7 +100,7 @@ class _Slow:
         eigenvalues; None where MOST_STEPS are too few."""
         here, modes = self.B(self.start), None
         if np.abs(np.linalg.eigvals(here)).max() * self.period > FAST:
-            accuracy = ENOUGH * min(1.0, tolerance / TOLERANCE)
+            accuracy = SMOOTH * min(1.0, tolerance / TOLERANCE)
             modes = decoupled_modes(self.B.many, self.start, self.period, accuracy, tolerance)
         if modes is not None:
             chosen = _slowest(here, modes.vectors, k)
