@@ -263,13 +263,10 @@ def _modes_of(
     q, v, a = slow.moved(times, found.states(2 * PIECES)[1::2])
     known = np.isfinite(q).all(axis=(0, 1))
     condition, exponents = conditions[known], found.logs / period
+    missed = residual_error(source, times, *(x[:, :, known] for x in (q, v, a)), exact=slow.whole)
+    missed = coupled((missed * condition)[None], exponents[known][None], condition[None])[0]
     error = np.full(len(known), np.inf)
-    if np.any(known):
-        missed = residual_error(
-            source, times, *(x[:, :, known] for x in (q, v, a)), exact=slow.whole
-        )
-        missed = coupled((missed * condition)[None], exponents[known][None], condition[None])[0]
-        error[known] = np.where(np.isfinite(missed), found.error[known] + missed * period, np.inf)
+    error[known] = np.where(np.isfinite(missed), found.error[known] + missed * period, np.inf)
     vectors = motion.lifted(slow.X(t0) @ found.vectors)
     size, r = np.linalg.norm(vectors, axis=0), len(motion.frequencies)
     modes = of_logs(found.logs, vectors, error, period, t0, "reduced")
