@@ -254,8 +254,10 @@ class _Decoupling:
         @cache
         def states(instants: int = len(self.X)) -> Complex:
             out = self.X[:: len(self.X) // instants].copy()
-            for group, in_group in zip(self.groups, moved, strict=True):
-                out[:, :, group] = out[:, :, group] @ in_group(instants)
+            # What grows or decays beyond the range of numbers within the period is not known.
+            with np.errstate(over="ignore", invalid="ignore"):
+                for group, in_group in zip(self.groups, moved, strict=True):
+                    out[:, :, group] = out[:, :, group] @ in_group(instants)
             return out
 
         return PropagatedModes(logs, vectors, error, rates, states)
