@@ -14,10 +14,17 @@ from modal.eigen.tolerances import ZERO
 from modal.periodic.chart_motion import ChartMotion, accelerations_of, slow_first, states_of
 from modal.periodic.collocation import ALIASED, Multipliers, refinements, speeds_of
 from modal.periodic.decoupling import decoupled_modes
-from modal.periodic.floquet import FAST
 from modal.periodic.periodic_modes import conditions_of
 from modal.periodic.slow_motion import slow_motion
-from modal.periodic.tolerances import ENOUGH, FASTER, FEWEST, MOST_STEPS, RESOLUTION, TOLERANCE
+from modal.periodic.tolerances import (
+    ENOUGH,
+    FAST,
+    FASTER,
+    FEWEST,
+    MOST_STEPS,
+    RESOLUTION,
+    TOLERANCE,
+)
 from modal.reduction.interpolation import (
     ParameterPolynomial,
     fourier_interpolant,

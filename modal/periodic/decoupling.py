@@ -24,7 +24,7 @@ from modal.eigen.tolerances import EPS, GROUP, ROUNDS
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
-from modal.periodic.slow_motion import derivative, highest_waves, periodic_frames
+from modal.periodic.slow_motion import derivative, falls, highest_waves, periodic_frames
 from modal.periodic.tolerances import (
     ACCURACY,
     APART,
@@ -55,8 +55,12 @@ def decoupled_modes(
     """
     samples = 2 * FEWEST  # orbits need twice the instants of exponents
     found = _Decoupling(A, t0, period, samples, accuracy)
-    while found.usable and not found.smooth and samples < MOST_INSTANTS:
-        samples *= 2
+    before = np.inf
+    while (
+        found.usable and not found.smooth
+        and falls(before, found.highest, GROUP, MOST_INSTANTS / samples)
+    ):  # fmt: skip
+        before, samples = found.highest, 2 * samples
         found = _Decoupling(A, t0, period, samples, accuracy)
     if not found.smooth:
         return None
@@ -104,12 +108,15 @@ class _Decoupling:
         duals = np.linalg.inv(shapes)
         self.X = np.empty_like(shapes)
         for group in self.groups:
-            frames = periodic_frames(shapes[:, :, group], duals[:, group])
+            # Orthonormal to begin with: eigenvectors of a group may be next to parallel.
+            Q, R = np.linalg.qr(shapes[:, :, group])
+            frames = periodic_frames(Q, R @ duals[:, group])
             if frames is None:
                 self.usable = False
                 return False
             self.X[:, :, group] = frames
-        return highest_waves(self.X) <= GROUP
+        self.highest = highest_waves(self.X)
+        return self.highest <= GROUP
 
     def _transformed(self, A: Array, X: Complex) -> Complex:
         """B (m, N, N) of A (m, N, N) in the basis X (m, N, N)."""
@@ -230,11 +237,12 @@ class _Decoupling:
                 moved.append(partial(self._phase, B[:, 0, 0] - middle))
                 continue
             waves = _waves(B - middle * np.eye(len(group)), T)
+            unresolved = float(np.linalg.norm(self.unresolved[group]))
             try:
-                own = propagator_factors(waves, 0.0, T, self.accuracy)
+                # What is wrong with the waves is not worth more accurate factors.
+                own = propagator_factors(waves, 0.0, T, max(self.accuracy, 0.1 * unresolved))
             except ConvergenceError:
                 return None
-            unresolved = float(np.linalg.norm(self.unresolved[group]))
             found = product_modes(own.matrices, own.errors + unresolved / len(own.errors))
             logs[group] = found.logs + middle * T
             error[group] += found.error
@@ -244,28 +252,29 @@ class _Decoupling:
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
 
         @cache
-        def states() -> Complex:
-            out = np.empty_like(self.X)
-            for group, in_group in zip(self.groups, moved, strict=True):
-                out[:, :, group] = self.X[:, :, group] @ in_group()
+        def states(instants: int = len(self.X)) -> Complex:
+            out = self.X[:: len(self.X) // instants].copy()
+            # What grows or decays beyond the range of numbers within the period is not known.
+            with np.errstate(over="ignore", invalid="ignore"):
+                for group, in_group in zip(self.groups, moved, strict=True):
+                    out[:, :, group] = out[:, :, group] @ in_group(instants)
             return out
 
         return PropagatedModes(logs, vectors, error, rates, states)
 
-    def _phase(self, slope: Complex) -> Complex:
-        """exp ∫ slope dt from t0, of a periodic slope (m,) without mean: (m, 1, 1)."""
+    def _phase(self, slope: Complex, instants: int) -> Complex:
+        """exp ∫ slope dt from t0, of a periodic slope (m,) without mean, at equal parts of the
+        period: (instants, 1, 1)."""
         count = len(slope)
         waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
         terms = np.fft.fft(slope)
         terms[1:] /= waves[1:]
         terms[0] = 0.0
         found = np.fft.ifft(terms)
-        return np.asarray(np.exp(found - found[0])[:, None, None])
+        return np.asarray(np.exp(found - found[0])[:: count // instants, None, None])
 
-    def _moved(self, waves: Sampled, modes: ProductModes) -> Complex:
-        """z(t) e^{−νt} (m, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
-        count = len(self.X)
-
+    def _moved(self, waves: Sampled, modes: ProductModes, count: int) -> Complex:
+        """z(t) e^{−νt} (count, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
         largest = np.linalg.norm(waves(self.period * np.arange(count) / count), 2, axis=(1, 2))
         fastest = FASTER * largest.max()  # these steps are not refined
         parts = int(np.ceil(fastest * self.period / (count * RESOLUTION)))

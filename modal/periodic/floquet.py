@@ -29,7 +29,7 @@ from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
-from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, TOLERANCE
+from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, FAST, TOLERANCE
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
 from modal.reduction.tolerances import GUARD
@@ -46,7 +46,6 @@ Method = Literal["dense", "reduced"]
 
 BASIS_ACCURACY = 1e-7  # of the frozen modes that a basis holds
 FASTEST = 2e3  # rad a period of the fastest mode that is propagated with all others by default
-FAST = 500.0  # rad a period of the fastest mode above which groups of modes are decoupled
 
 
 def floquet(

@@ -7,7 +7,7 @@ group of A: the monodromy of an undamped mechanical system is symplectic to roun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -65,20 +65,20 @@ def propagator_factors(
     n = A(np.array([t0])).shape[-1]
     most = int(np.clip(WORK / n**3, FEWEST, MOST_MATRICES))
     spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
-    matrices: list[Array] = []
-    errors, lengths = [], []
     sharp = max(tolerance / len(spans), min(tolerance, ROUND_OFF))  # the errors of all add up
-    spans.reverse()
+    found: list[tuple[float, float, Array, float]] = []
     while spans:
-        start, end = spans.pop()
-        matrix, error = _converged(A, n, start, end, sharp)
-        if _spread(matrix) > 1.2 * SPREAD and len(matrices) + len(spans) + 2 <= most:
-            middle = 0.5 * (start + end)
-            spans += [(middle, end), (start, middle)]
-            continue
-        matrices.append(matrix)
-        errors.append(error)
-        lengths.append(end - start)
+        room, halves = most - len(found) - len(spans), []
+        for (start, end), (matrix, error) in zip(
+            spans, _converged(A, np.array(spans), sharp), strict=True
+        ):
+            if room > 0 and _spread(matrix) > 1.2 * SPREAD:
+                middle, room = 0.5 * (start + end), room - 1
+                halves += [(start, middle), (middle, end)]
+            else:
+                found.append((start, end - start, matrix, error))
+        spans = halves
+    _, lengths, matrices, errors = zip(*sorted(found, key=lambda one: one[0]), strict=True)
     return Factors(np.array(matrices), np.array(errors), np.array(lengths))
 
 
@@ -106,78 +106,110 @@ def _spread(matrix: Array) -> float:
 def step_factors(A: Sampled, starts: Array, h: float) -> Array:
     """Φ(start + h, start) of short steps from each of `starts` (m,), (m, n, n)."""
     omega = exponents(A, starts, h)
-    if omega is None:
+    if not np.all(np.isfinite(omega)):
         raise ConvergenceError("Floquet: the steps are too long for the Magnus series")
     return np.asarray(la.expm(omega))
 
 
 def _converged(
-    A: Sampled, n: int, t0: float, t1: float, tolerance: float, steps: int = 8
-) -> tuple[Array, float]:
-    """Φ(t1, t0) (n, n) and its estimated relative error.
+    A: Sampled, spans: Array, tolerance: float, steps: int = 8, rows: int = 5
+) -> list[tuple[Array, float]]:
+    """Φ (n, n) over each of some spans (S, 2) and its estimated relative error.
 
+    The error of a symmetric method is a series of even powers of the step. Of the last `rows`
+    numbers of steps these are extrapolated to nothing; the estimate is that of one number less.
     steps: their number at first; steps that are not needed add round-off.
     """
-    before, error = _product(A, n, t0, t1, steps), np.inf
-    gaps: list[float] = []
-    while steps < MOST_STEPS:
-        ratio = np.ceil(GROWTH * steps) / steps
-        steps = round(ratio * steps)
-        now = _product(A, n, t0, t1, steps)
-        gaps.append(_gap(before, now))
-        # Two estimates in a row must fit the order: one alone can agree by chance.
-        coarser, error = error, gaps[-1] / (ratio**GAUSS.order - 1.0)
-        if max(error, coarser / ratio**GAUSS.order) <= tolerance:
-            return now, max(error, EPS * steps)
-        recent = gaps[-REFINEMENTS:]
-        if len(recent) == REFINEMENTS and recent[-1] >= GAIN * recent[0] and max(recent) < HALF:
-            return now, max(recent)  # more steps only add round-off
-        before = now
-    raise ConvergenceError(
-        f"Floquet: {steps} steps from t = {t0:.6g} to {t1:.6g} agree to {gaps[-1]:.1e}, not to "
-        f"{tolerance:.1e}; if A(t) jumps, give the times of the jumps as `breaks`",
-        partial=now,
-    )
+    found: dict[int, tuple[Array, float]] = {}
+    tables: list[list[Array]] = [[] for _ in spans]
+    gaps: list[list[float]] = [[] for _ in spans]
+    counts: list[int] = []
+    while len(found) < len(spans) and steps < MOST_STEPS:
+        counts = [*counts, steps][-rows:]
+        left = [i for i in range(len(spans)) if i not in found]
+        for i, product in zip(left, _products(A, spans[left], steps), strict=True):
+            # Steps that are too long to mean anything do not count.
+            tables[i] = [*tables[i], product][-rows:] if np.all(np.isfinite(product)) else []
+            now, less = (_extrapolated(counts, tables[i][first:]) for first in (0, 1))
+            gaps[i].append(_gap(less, now))
+            recent = gaps[i][-REFINEMENTS:]
+            # Two estimates in a row must fit the order: one alone can agree by chance.
+            fitted = min(recent[-2:-1], default=np.inf) / GROWTH**GAUSS.order
+            if max(recent[-1], fitted) <= tolerance:
+                found[i] = now, max(recent[-1], EPS * steps)
+            elif len(recent) == REFINEMENTS and recent[-1] >= GAIN * recent[0]:
+                if max(recent) < HALF:
+                    found[i] = now, max(recent)  # more steps only add round-off
+        steps = int(np.ceil(GROWTH * steps))
+    for i, (start, end) in enumerate(spans):
+        if i not in found:
+            raise ConvergenceError(
+                f"Floquet: {counts[-1]} steps from t = {start:.6g} to {end:.6g} agree to "
+                f"{gaps[i][-1]:.1e}, not to {tolerance:.1e}; if A(t) jumps, give the times of the "
+                "jumps as `breaks`",
+                partial=now,
+            )
+    return [found[i] for i in range(len(spans))]
 
 
-def _product(A: Sampled, n: int, t0: float, t1: float, steps: int) -> Array:
-    """Φ(t1, t0) (n, n)."""
-    h = (t1 - t0) / steps
+def _extrapolated(counts: list[int], products: list[Array]) -> Array:
+    """From products of the last of so many steps, the most last; NaN from none."""
+    if not products:
+        return np.full((1, 1), np.nan)
+    h = counts[-1] / np.array(counts[-len(products) :])
+    powers = np.append(0, GAUSS.order + 2 * np.arange(len(h) - 1))
+    weights = np.linalg.solve(h ** powers[:, None], np.eye(len(h))[0])
+    return np.asarray(np.tensordot(weights, np.stack(products), 1))
+
+
+def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
+    """Φ (n, n) over each of some spans (S, 2); not finite where the steps are too long."""
+    n = A(spans[0, :1]).shape[-1]
     batch = max(1, BATCH_NUMBERS // (n * n))
-    total = np.eye(n)
-    for first in range(0, steps, batch):
-        starts = t0 + h * np.arange(first, min(first + batch, steps))
-        omega = exponents(A, starts, h)
-        if omega is None:
-            return np.full((n, n), np.nan)
-        # Steps that are too long overflow; `_gap` takes them as such.
-        with np.errstate(over="ignore", invalid="ignore"):
-            for factor in la.expm(omega):
-                total = factor @ total
-    return total
+    together, inside = max(1, batch // steps), min(batch, steps)
+    for some in (spans[i : i + together] for i in range(0, len(spans), together)):
+        lengths = np.diff(some) / steps
+        total = np.repeat(np.eye(n)[None], len(some), axis=0)
+        for first in range(0, steps, inside):
+            number = np.arange(first, min(first + inside, steps))
+            starts = some[:, :1] + lengths * number
+            omega = exponents(
+                A, starts.ravel(), np.repeat(lengths, len(number), axis=0)[:, :, None]
+            )
+            bad = ~np.isfinite(omega).all(axis=(1, 2))
+            omega[bad] = 0.0
+            with np.errstate(over="ignore", invalid="ignore"):
+                maps = la.expm(omega)
+                maps[bad] = np.nan
+                maps = maps.reshape(*starts.shape, n, n)
+                while maps.shape[1] > 1:
+                    even = maps.shape[1] // 2 * 2
+                    pairs = maps[:, 1:even:2] @ maps[:, :even:2]
+                    maps = np.concatenate([pairs, maps[:, even:]], axis=1)
+                total = maps[:, 0] @ total
+        yield from total
 
 
 def _gap(before: Array, now: Array) -> float:
-    """‖now − before‖/‖now‖, infinite while the steps are too long to mean anything."""
+    """‖now − before‖/‖now‖; infinite where one of them is not known."""
     if not (np.all(np.isfinite(before)) and np.all(np.isfinite(now))):
         return np.inf
     return float(la.norm(now - before, 2) / la.norm(now, 2))
 
 
-def exponents(A: Sampled, starts: Array, h: float) -> Array | None:
-    """Ω (m, n, n) of the steps from each of `starts` (m,) to start + h.
+def exponents(A: Sampled, starts: Array, h: float | Array) -> Array:
+    """Ω (m, n, n) of the steps from each of `starts` (m,) to start + h; h of all, or (m, 1, 1).
 
-    None where the steps are so long that the commutators outgrow h A: the series does not converge.
+    NaN where a step is so long that the commutators outgrow h A: the series does not converge.
     """
-    first, second, third = (A(starts + h * c) for c in GAUSS.c)
+    first, second, third = (A(starts + np.ravel(h) * c) for c in GAUSS.c)
     a1 = h * second
     a2 = (np.sqrt(15.0) * h / 3.0) * (third - first)
     a3 = (10.0 * h / 3.0) * (third - 2.0 * second + first)
     c1 = _commutator(a1, a2)
     c2 = -_commutator(a1, 2.0 * a3 + c1) / 60.0
     correction = a3 / 12.0 + _commutator(-20.0 * a1 - a3 + c1, a2 + c2) / 240.0
-    if np.any(_sizes(correction) > 1.0 + _sizes(a1)):
-        return None
+    correction[_sizes(correction) > 1.0 + _sizes(a1)] = np.nan
     return np.asarray(a1 + correction)
 
 

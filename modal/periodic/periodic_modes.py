@@ -43,20 +43,21 @@ class PropagatedModes:
 
     logs (m,): log μ, Im in (−π, π]. vectors (N, m): Floquet vectors at the start. error (m,):
     bounds on |δ log μ|, infinite for multipliers that are not known. rates (m,), 1/s: the
-    exponents, but for multiples of 2πi/T. states: the periodic parts (s, N, m) at equal parts of
-    the period, relative to the rates; NaN for modes that are not known.
+    exponents, but for multiples of 2πi/T. states: the periodic parts (s, N, m) at s equal parts of
+    the period, relative to the rates; at as many parts as resolve them where no s is given. NaN for
+    modes that are not known.
     """
 
     logs: Complex
     vectors: Complex
     error: Array
     rates: Complex
-    states: Callable[[], Complex]
+    states: Callable[..., Complex]
 
     def chosen(self, modes: Index) -> PropagatedModes:
         """Some of the modes, in the order of their numbers."""
         columns = self.logs[modes], self.vectors[:, modes], self.error[modes], self.rates[modes]
-        return PropagatedModes(*columns, lambda: self.states()[:, :, modes])
+        return PropagatedModes(*columns, lambda *s: self.states(*s)[:, :, modes])
 
 
 def conditions_of(vectors: Complex) -> Array:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 import scipy.linalg as la
@@ -33,7 +33,7 @@ from modal.periodic.chart_motion import (
 from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
-from modal.periodic.galerkin import GalerkinModel, orbit_error
+from modal.periodic.galerkin import GalerkinModel, residual_error
 from modal.periodic.magnus import SPREAD
 from modal.periodic.periodic_modes import (
     Map,
@@ -42,9 +42,11 @@ from modal.periodic.periodic_modes import (
     conditions_of,
     distances,
     propagated,
+    run,
 )
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import (
+    falls,
     highest_waves,
     moving_frame,
     moving_states,
@@ -52,9 +54,11 @@ from modal.periodic.slow_motion import (
 )
 from modal.periodic.tolerances import (
     ENOUGH,
+    FAST,
     FEWEST,
     GAIN,
     GROWTH,
+    MOST_FROZEN,
     MOST_STEPS,
     RESOLUTION,
     SMOOTH,
@@ -65,20 +69,20 @@ from modal.reduction.error_bounds import coupled
 from modal.reduction.interpolation import Interpolant, fourier_interpolant
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import GUARD
+from modal.transient.tolerances import PIECES
 from modal.types import Array, Complex, Index
 
 
 @dataclass(frozen=True)
 class _Slow:
     """A model on its slow coordinates z: x = X(t) z, z' = B(t) z, x = (ω η, η̇) of `motion`.
-    smooth: X and B are polynomials through the parts of the period. whole: nothing was
-    eliminated."""
+    waves: the highest of X and B. whole: nothing was eliminated."""
 
     motion: ChartMotion
     X: Interpolant
     B: Interpolant
     period: float
-    smooth: bool
+    waves: float
     whole: bool = False
 
     @property
@@ -86,19 +90,18 @@ class _Slow:
         """Where the period begins, s."""
         return self.motion.start
 
-    def modes(
-        self, k: int, tolerance: float, fastest: float = 2e4
-    ) -> tuple[PropagatedModes, Array] | None:
-        """The k slowest of its Floquet modes, to `tolerance`, and the conditions of their
-        eigenvalues; None where MOST_STEPS are too few.
+    @property
+    def smooth(self) -> bool:
+        """Whether X and B are polynomials through the parts of the period."""
+        return self.waves <= SMOOTH
 
-        fastest: rad a period of the fastest of modes that may decouple.
-        """
+    def modes(self, k: int, tolerance: float) -> tuple[PropagatedModes, Array] | None:
+        """The k slowest of its Floquet modes, to `tolerance`, and the conditions of their
+        eigenvalues; None where MOST_STEPS are too few."""
         here, modes = self.B(self.start), None
-        largest = np.abs(np.linalg.eigvals(here)).max()
-        # All coordinates of a source are propagated in steps at less cost than they decouple.
-        if not self.motion.is_whole and largest * self.period <= fastest:
-            modes = decoupled_modes(self.B.many, self.start, self.period, allowed=tolerance)
+        if np.abs(np.linalg.eigvals(here)).max() * self.period > FAST:
+            accuracy = SMOOTH * min(1.0, tolerance / TOLERANCE)
+            modes = decoupled_modes(self.B.many, self.start, self.period, accuracy, tolerance)
         if modes is not None:
             chosen = _slowest(here, modes.vectors, k)
         else:
@@ -109,6 +112,18 @@ class _Slow:
         chosen = chosen[np.argsort(-modes.logs.real[chosen], kind="stable")]
         return modes.chosen(chosen), conditions_of(modes.vectors)[chosen]
 
+    def moved(self, times: Array, z: Complex) -> tuple[Array, Array, Array]:
+        """Displacement, velocity and acceleration (P, r, m), in the coordinates of the source, of z
+        (P, N, m) at times (P,)."""
+        r, slope = len(self.motion.frequencies), self.X.derivative()
+        X, X1, X2 = (A.many(times) for A in (self.X, slope, slope.derivative()))
+        B, B1 = (A.many(times) for A in (self.B, self.B.derivative()))
+        rate = X1 + X @ B
+        lift = self.motion.shapes / self.motion.frequencies
+        three = X, rate, X2 + X1 @ B + X @ B1 + rate @ B
+        q, v, a = (lift @ (A @ z)[:, :r] for A in three)
+        return q, v, a
+
     def _in_steps(self, here: Array, k: int, tolerance: float) -> PropagatedModes | None:
         """All modes of η̈ = H(t) (ω η, η̇), the k slowest of which are known, from Gauss steps. Their
         number grows until log μ of these agrees to `tolerance`, relative where they decay fast.
@@ -118,18 +133,23 @@ class _Slow:
         H = replace(self.B, table=np.ascontiguousarray(self.B.table[:, m:]))
         values = np.linalg.eigvals(here)
         slow = values[np.argsort(np.abs(values), kind="stable")[: 2 * k]]
-        count = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
+        spans = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
+        count = 2 * PIECES * int(np.ceil(spans / (2 * PIECES)))
+        together = 1 << int(np.log2(count / spans))  # parts of the period in a factor
         starts = start + period * np.arange(count) / count
         parts = [partial(_phased, H, t, period / count) for t in starts]
-        steps = max(FEWEST, 2 * count, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
+        steps = max(FEWEST, 2 * spans, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
         before: Complex | None = None
         last = steps
         while steps <= MOST_STEPS:
             each = int(np.ceil(steps / count))
-            factors = np.stack(
+            products = np.stack(
                 [second_order_monodromy(H, frequencies, period / count, each) for H in parts]
             )
-            modes = product_modes(factors, np.full(count, each * EPS))
+            factors = products.reshape(-1, together, *here.shape)
+            while factors.shape[1] > 1:
+                factors = factors[:, 1::2] @ factors[:, ::2]
+            modes = product_modes(factors[:, 0], np.full(len(factors), together * each * EPS))
             chosen = _slowest(here, modes.vectors, k)
             found = modes.logs[chosen]
             if before is not None:
@@ -150,10 +170,15 @@ class _Slow:
             several = second_order_maps(whole, frequencies, period, count)
             return (step.__matmul__ for steps in several for step in steps)
 
-        fastest = float(np.abs(slow).max())
-        states = partial(
-            propagated, maps, modes.vectors, rates, np.isfinite(error), period, fastest
-        )
+        fastest, known = float(np.abs(slow).max()), np.isfinite(error)
+
+        def states(instants: int | None = None) -> Complex:
+            if instants is None:
+                return propagated(maps, modes.vectors, rates, known, period, fastest)
+            advance = (product.__matmul__ for product in products)
+            found = run(advance, modes.vectors, modes.logs / count, known)[0]
+            return found[:: count // instants]
+
         return PropagatedModes(modes.logs, modes.vectors, error, rates, states)
 
 
@@ -181,8 +206,8 @@ def slow_modes(
     enough = False
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
     series = source.freeze_many(np.array([t0]))
-    work = stepping_work(series.mass[0], series.stiffness[0], k)
-    whole = work * period <= WORK
+    work = period * stepping_work(series.mass[0], series.stiffness[0], k)
+    whole = work <= WORK
     for instants, independent in spaces:
         try:
             motion = ChartMotion.of(
@@ -193,7 +218,7 @@ def slow_modes(
                 raise
             return best
         fastest = motion.frequencies[min(k, len(motion.frequencies)) - 1]
-        for slow in _slow_parts(motion, source, period, k):
+        for slow in _slow_parts(motion, source, period, k, work):
             found = _modes_of(slow, source, k, tolerance)
             if found is None:
                 break
@@ -231,23 +256,30 @@ def _modes_of(
     solved = slow.modes(k, tolerance)
     if solved is None:
         return None
-    (found, conditions), part = solved, solved[0].states()
-    states = slow.X.many(t0 + period * np.arange(len(part)) / len(part)) @ part
-    V, r = motion.shapes, len(motion.frequencies)
-    eta = states[:, :r] / motion.frequencies[:, None]
-    known = np.isfinite(eta).all(axis=(0, 1))
-    rates, condition, exponents = found.rates[known], conditions[known], found.logs / period
-    missed = orbit_error(source, V, eta[:, :, known], rates, (t0, period), slow.whole)
+    found, conditions = solved
+    # Odd numbers: none of the instants at which spaces and bases are trained, which are multiples
+    # of the 24th part of the period.
+    times = t0 + period * np.arange(1, 2 * PIECES, 2) / (2 * PIECES)
+    q, v, a = slow.moved(times, found.states(2 * PIECES)[1::2])
+    known = np.isfinite(q).all(axis=(0, 1))
+    condition, exponents = conditions[known], found.logs / period
+    missed = residual_error(source, times, *(x[:, :, known] for x in (q, v, a)), exact=slow.whole)
     missed = coupled((missed * condition)[None], exponents[known][None], condition[None])[0]
     error = np.full(len(known), np.inf)
     error[known] = np.where(np.isfinite(missed), found.error[known] + missed * period, np.inf)
     vectors = motion.lifted(slow.X(t0) @ found.vectors)
-    size = np.linalg.norm(vectors, axis=0)
+    size, r = np.linalg.norm(vectors, axis=0), len(motion.frequencies)
     modes = of_logs(found.logs, vectors, error, period, t0, "reduced")
-    lift = V / motion.frequencies
+    lift = motion.shapes / motion.frequencies
     inertia = np.sqrt(np.maximum(source.freeze(t0).M.diagonal(), 0.0))
-    states = states / size
-    moves = Orbits(lambda: states, found.rates, lambda x: np.asarray(lift @ x[:r]), inertia)
+
+    @cache
+    def states() -> Complex:
+        part = found.states()
+        times = t0 + period * np.arange(len(part)) / len(part)
+        return np.asarray(slow.X.many(times) @ part / size)
+
+    moves = Orbits(states, found.rates, lambda x: np.asarray(lift @ x[:r]), inertia)
     return replace(modes, propagation=moves)
 
 
@@ -256,11 +288,13 @@ def _slow_parts(
     source: ReducedMotion | GalerkinModel,
     period: float,
     k: int,
+    work: float,
     fewest: int = 4,
 ) -> Iterator[_Slow]:
     """With so many slow coordinates that the others are apart from them; all at the end.
 
-    fewest: harmonics with which the elimination of fast shapes is worth a trial.
+    work: of steps in all coordinates, which an elimination may cost as well. fewest: harmonics with
+    which the elimination of fast shapes is worth a trial.
     """
     samples = _Samples.of(motion, source, period)
     spectra, rate = Spectra.of(motion, [samples.H]), 2.0 * np.pi / period
@@ -271,12 +305,15 @@ def _slow_parts(
     best = first + int(np.argmax(gaps >= GAIN * gaps.max()))
     # The error by the elimination is measured, so modes that are less far apart may be tried too.
     tried = dict.fromkeys([best, *range(min(k, r), r)])
-    for m in tried if not motion.is_whole else ():
-        harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
+    for m in tried if work > WORK else ():
+        harmonics, before = int(SHARE * spectra.gap(m) / rate) if m < r else 0, np.inf
         slow = samples.eliminated(m, harmonics) if harmonics >= fewest else None
-        while slow is not None and not slow.smooth and samples.elimination(m) <= WORK:
-            finer = replace(samples.motion, parts=2 * samples.motion.parts)
-            samples = _Samples.of(finer, source, period)
+        while slow is not None and not slow.smooth and samples.elimination(m) <= work:
+            parts = samples.motion.parts
+            if not falls(before, slow.waves, SMOOTH, MOST_FROZEN / parts):
+                break
+            before = slow.waves
+            samples = _Samples.of(replace(samples.motion, parts=2 * parts), source, period)
             slow = samples.eliminated(m, harmonics)
         if slow is None:
             continue
@@ -317,6 +354,11 @@ class _Samples:
     def A(self) -> Array:
         return states_of(self.motion.frequencies, self.H)
 
+    @cached_property
+    def shapes(self) -> Array:
+        """Of (K, M), slowest first, (J, r, r)."""
+        return np.stack([la.eigh(k, m)[1] for m, k in zip(self.M, self.K, strict=True)])
+
     def elimination(self, m: int) -> float:
         """The multiplications of a round of the elimination of all but m coordinates."""
         return float(self.motion.parts * 2 * m * (2 * (len(self.motion.frequencies) - m)) ** 2)
@@ -324,7 +366,7 @@ class _Samples:
     def eliminated(self, m: int, harmonics: int) -> _Slow | None:
         """With m slow coordinates, which move with `harmonics` at most; None where the fast ones
         do not stay apart."""
-        frame = moving_frame(self.M, self.K, m)
+        frame = moving_frame(self.shapes, self.shapes.swapaxes(1, 2) @ self.M, m)
         if frame is None:
             return None
         stiffness = np.abs((frame * (self.K @ frame)).sum(axis=1)).mean(axis=0)
@@ -341,8 +383,7 @@ class _Samples:
 
 def _part(motion: ChartMotion, X: Array, B: Array, period: float) -> _Slow:
     on_slow, of_slow = (fourier_interpolant(table, motion.start, period) for table in (X, B))
-    smooth = max(highest_waves(X), highest_waves(B)) <= SMOOTH
-    return _Slow(motion, on_slow, of_slow, period, smooth)
+    return _Slow(motion, on_slow, of_slow, period, max(highest_waves(X), highest_waves(B)))
 
 
 def _slowest(A: Array, vectors: Complex, k: int) -> Index:

@@ -21,7 +21,6 @@ turned by after a period, a rotation, is taken back evenly over the period, so t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,6 +60,13 @@ def highest_waves(values: Inexact) -> float:
     return float(size[middle - part : middle + part + 1].max() / size.max())
 
 
+def falls(before: float, now: float, level: float, times: float) -> bool:
+    """Whether the highest waves, which the last doubling of the instants made of those before, fall
+    to a level with so many times as many: coefficients fall geometrically, so that every doubling
+    has the factor of the last one twice."""
+    return bool(now * (now / before) ** (2.0 * (times - 1.0)) <= level)
+
+
 def derivative(values: Inexact, period: float) -> Any:
     """Of the trigonometric polynomial through values (J, n, m) at equal parts of a period."""
     waves = 2j * np.pi / period * np.fft.fftfreq(len(values), 1.0 / len(values))
@@ -69,13 +75,12 @@ def derivative(values: Inexact, period: float) -> Any:
     return found if np.iscomplexobj(values) else found.real
 
 
-def moving_frame(M: Array, K: Array, slow: int) -> Array | None:
+def moving_frame(shapes: Array, duals: Array, slow: int) -> Array | None:
     """Φ (J, r, r) at equal parts of a period, its first `slow` columns the slow shapes.
 
-    M, K (J, r, r) symmetric. None where a block does not come back to itself by a rotation.
+    shapes (J, r, r): of (K, M), slowest first; duals: shapesᵀ M. None where a block does not come
+    back to itself by a rotation.
     """
-    shapes = np.stack([la.eigh(k, m)[1] for m, k in zip(M, K, strict=True)])
-    duals = shapes.swapaxes(1, 2) @ M
     blocks = []
     for part in (slice(slow), slice(slow, None)):
         frames = periodic_frames(shapes[:, :, part], duals[:, part])
@@ -137,7 +142,7 @@ def _moving(A: Array, L: Array, period: float, harmonics: int) -> SlowMotion | N
     ss, sf, fs, ff = _parts(A, s)
     J = len(A)
     sylvester = _Sylvester(ff - L @ sf, ss + sf @ L)
-    if sylvester.apart() <= 0.0:
+    if sylvester.apart <= 0.0:
         return None
     retained = np.abs(np.fft.fftfreq(J, 1.0 / J)) <= min(harmonics, J // 2 - 1)
     size, first = float(np.abs(ss).max()), None
@@ -163,26 +168,18 @@ def _filtered(values: Array, retained: Array) -> Array:
 
 
 class _Sylvester:
-    """F Z − Z B = R at J instants, for the same F (J, f, f) and B (J, s, s) again and again."""
+    """F Z − Z B = R at J instants, for the same F (J, f, f) and B (J, s, s) again and again.
+
+    apart: least |λ| of F less the largest of B.
+    """
 
     def __init__(self, F: Array, B: Array) -> None:
-        self.F = F
-        self.values, self.right = np.linalg.eig(B)
-        self.left = np.linalg.inv(self.right)
-
-    def apart(self) -> float:
-        """Least |λ| of F less the largest of B."""
-        fast = np.abs(np.linalg.eigvals(self.F)).min()
-        return float(fast - np.abs(self.values).max())
-
-    @cached_property
-    def _inverse(self) -> Complex:
-        """Of F less each eigenvalue of B, (J, s, f, f)."""
-        shifts = self.values[:, :, None, None] * np.eye(self.F.shape[1])
-        return np.asarray(np.linalg.inv(self.F[:, None] - shifts), dtype=complex)
+        (fast, self.shapes), (slow, self.right) = (np.linalg.eig(part) for part in (F, B))
+        self.duals, self.left = (np.linalg.inv(part) for part in (self.shapes, self.right))
+        self.apart = float(np.abs(fast).min() - np.abs(slow).max())
+        self.distances = fast[:, :, None] - slow[:, None, :]
 
     def solve(self, R: Array) -> Array:
         """Z (J, f, s)."""
-        columns = (R @ self.right).swapaxes(1, 2)[..., None]
-        solved = (self._inverse @ columns)[..., 0].swapaxes(1, 2)
-        return np.asarray((solved @ self.left).real)
+        solved = (self.duals @ R @ self.right) / self.distances
+        return np.asarray((self.shapes @ solved @ self.left).real)

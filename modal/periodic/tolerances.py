@@ -36,6 +36,8 @@ GAIN = 0.5
 
 # Order 6: |λ| h of the fastest mode that a first number of steps resolves.
 RESOLUTION = 0.75
+# rad a period of the fastest mode above which groups of modes are decoupled.
+FAST = 500.0
 # Growth of the number of steps; not 2, so that a jump is at different places of the grids.
 GROWTH = 1.5
 # Ratio of speeds of modes whose errors are alike, or of a mode in motion and its frozen one.

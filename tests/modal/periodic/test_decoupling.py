@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import assembly
 import modal
 from modal.periodic import decoupling
 from modal.periodic.decoupling import decoupled_modes
-from modal.periodic.magnus import propagator_factors
+from modal.periodic.magnus import Factors, propagator_factors
 from modal.periodic.product_eigen import product_modes
-from modal.reduction.interpolation import one_by_one, periodic_interpolant
+from modal.periodic.slow_motion import falls
+from modal.reduction.interpolation import Sampled, one_by_one, periodic_interpolant
 from modal.transient.equations import Balanced
 from studies import slider_crank
 
@@ -95,6 +97,33 @@ def test_shapes_that_turn_away_from_where_they_began() -> None:
     gap = np.abs(np.exp(found.logs)[:, None] / exact - 1.0)
     assert sorted(gap.argmin(axis=1)) == [0, 1, 2, 3]
     assert np.all(gap.min(axis=1) <= found.error)
+
+
+def test_rigid_motions_leave_blocks_of_the_size_of_their_rates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The frozen modes of a free body include rigid ones with vectors next to parallel. Frames
+    that begin with them make blocks a million times as large as the rates."""
+    sizes = []
+
+    def watched(waves: Sampled, t0: float, t1: float, tolerance: float) -> Factors:
+        sizes.append(t1 * np.linalg.norm(waves(np.linspace(t0, t1, 50)), 2, axis=(1, 2)).max())
+        assert sizes[-1] < 1e3
+        return propagator_factors(waves, t0, t1, tolerance)
+
+    monkeypatch.setattr(decoupling, "propagator_factors", watched)
+    body = assembly.beam(1.0, assembly.rectangle(0.02, 0.01), assembly.steel, 2)
+    found = modal.floquet(
+        assembly.moving(body, assembly.swing(0.3, 60.0, axis=(0, 0, 1))), T / 60.0
+    )
+    assert found.is_complete and found.error[0] < 1e-6 and len(sizes) > 1
+
+
+def test_instants_are_not_doubled_where_that_cannot_suffice() -> None:
+    assert falls(np.inf, 1e-2, 1e-6, 8.0)
+    assert falls(1e-3, 9e-5, 1e-6, 2.0)
+    assert not falls(2e-4, 1.8e-4, 1e-6, 8.0)
+    assert not falls(1e-4, 2e-4, 1e-6, 8.0)
 
 
 def test_what_the_last_instants_leave_is_accepted_up_to_what_is_allowed(

@@ -134,6 +134,25 @@ def test_propagator_factors_multiply_to_the_propagator() -> None:
     np.testing.assert_allclose(whole, exact, atol=1e-12)
 
 
+def test_numbers_of_steps_are_extrapolated() -> None:
+    """Steps of order 6 alone evaluate A 6,360 times for this accuracy."""
+    A, times = one_by_one(mathieu(3.0, 1.0)), []
+
+    def counted(at: np.ndarray) -> np.ndarray:
+        times.extend(at)
+        return A(at)
+
+    made = propagator_factors(counted, 0.0, 4.0 * np.pi)
+    exact = propagator_factors(A, 0.0, np.pi)
+    whole, turn = np.eye(2), np.eye(2)
+    for factor in made.matrices:
+        whole = factor @ whole
+    for factor in exact.matrices:
+        turn = factor @ turn
+    np.testing.assert_allclose(whole, np.linalg.matrix_power(turn, 4), rtol=1e-10)
+    assert len(times) < 2500
+
+
 def test_a_stiff_conservative_monodromy_stays_on_the_unit_circle() -> None:
     # Frequencies of 1 and 300 rad/s with gyroscopic coupling; the group is kept at any step.
     class Stiff:

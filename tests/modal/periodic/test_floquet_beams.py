@@ -11,6 +11,7 @@ import modal
 from assembly.gallery import four_bar
 from assembly.system.frozen import FrozenSystem
 from modal.checks.diagnosis import RESONANCE
+from modal.periodic import slow_modes
 from modal.periodic.floquet import floquet
 from modal.reduction.interpolation import (
     chebyshev_interpolant,
@@ -199,13 +200,17 @@ def test_matrices_with_round_off_of_their_own_are_read_off_a_polynomial() -> Non
     assert periodic_interpolant(one_by_one(noisy(1e-8)), 0.0, 1.0) is None
 
 
-def test_modes_that_all_decay_below_the_range_of_numbers() -> None:
-    """No orbit is known over a period of e^-1000: no error is, and the exponents are those of all
-    modes."""
+def test_modes_that_all_decay_below_the_range_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps know no orbit over a period of e^-1000: no error is known, and the exponents are those
+    of all modes. Groups that decouple know all of it."""
     mechanism = slider_crank.model(elements=1, speed_rpm=60.0, rayleigh=(0.0, 1e-3))
     period = mechanism.period
     assert period is not None
     every = modal.floquet(mechanism, period, method="dense")
+    apart = modal.floquet(mechanism, period, k=2, method="reduced")
+    assert np.all(apart.error < 1e-6)
+    np.testing.assert_allclose(apart.growth_rate, every.growth_rate[: len(apart.error)], rtol=1e-9)
+    monkeypatch.setattr(slow_modes, "decoupled_modes", lambda *arguments: None)
     found = modal.floquet(mechanism, period, k=2, method="reduced")
     assert np.all(np.isinf(found.error))
     np.testing.assert_allclose(found.exponents, every.exponents[: len(found.exponents)], rtol=1e-6)

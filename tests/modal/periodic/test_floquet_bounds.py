@@ -218,16 +218,28 @@ def test_a_fast_mode_that_decays_fast_is_known_to_a_share_of_its_decay() -> None
         assert gap <= error + 1e-9 and error <= 2e-5 * abs(exponent) + 1e-8
 
 
+def test_errors_of_exponents_need_no_orbits(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*arguments: Any) -> Any:
+        raise AssertionError("orbits were computed")
+
+    stiffness = np.diag([1.0, 7.0])
+    model = Constant(FrozenSystem(M=np.eye(2), D=np.diag([0.01, 0.1]), K=stiffness))
+    with monkeypatch.context() as patched:
+        patched.setattr(slow_modes, "propagated", refused)
+        found = floquet(model, 2.0, method="reduced", basis=np.eye(2), k=2)
+    assert np.all(found.error < 1e-9) and np.all(np.isfinite(found.orbits))
+
+
 def test_a_mode_whose_orbit_is_not_known_has_no_error_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def lost(*arguments: Any) -> Any:
-        states = propagated(*arguments)
+        states, gap = run(*arguments)
         states[:, :, 2:] = np.nan
-        return states
+        return states, gap
 
-    propagated = slow_modes.propagated
-    monkeypatch.setattr(slow_modes, "propagated", lost)
+    run = slow_modes.run
+    monkeypatch.setattr(slow_modes, "run", lost)
     stiffness = np.diag([1.0, 7.0])
     model = Constant(FrozenSystem(M=np.eye(2), D=np.diag([0.01, 0.1]), K=stiffness))
     found = floquet(model, 2.0, method="reduced", basis=np.eye(2), k=2)
