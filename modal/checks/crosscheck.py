@@ -270,9 +270,9 @@ def _matched(
     vibrations (a combination resonance) counts for each of them: `shared` is the least part of a
     mode in it, of the largest part in any.
     """
-    modes = Instant(unfrozen, unfrozen.t0, lam)
+    modes = Instant(*unfrozen.for_floquet(), lam)
     x = floquet.vectors
-    if unfrozen.basis is not None:
+    if unfrozen.basis is not None and not unfrozen.dense:
         n = x.shape[0] // 2
         x = np.vstack([la.lstsq(unfrozen.basis, part)[0] for part in (x[:n], x[n:])])
     x = x / np.linalg.norm(modes.norm @ x, axis=0)

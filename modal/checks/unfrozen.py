@@ -76,6 +76,7 @@ class Unfrozen:
             instants = shown(times, "frozen modes as a basis", "instant", progress)
             V = self._shapes = modal_basis(self.source, instants, k + GUARD)
             self.basis = V if reduced is None else np.asarray(reduced.lift(V))
+        self.dense = reduced is None and n <= DENSE_LIMIT
         self.frozen_basis = self.basis if reduced is None and n > DENSE_LIMIT else None
         self.size = 2 * self._shapes.shape[1]
         with phase("matrices of the motion", progress):
@@ -90,9 +91,9 @@ class Unfrozen:
         found = interpolant(self._exact, self.t0, t1, period, _sizes)
         return None if found is None else SmallMotion(found)
 
-    def _exact(self, times: Array) -> Array:
+    def _exact(self, times: Array, V: Array | None = None) -> Array:
         """M, C + D, all stiffness and that of the potential at times (P,), (P, 4, r, r)."""
-        V, systems = self._shapes, self._model.several(times)
+        V, systems = self._shapes if V is None else V, self._model.several(times)
         sums = ((s.M, s.damping, s.stiffness, potential(s)) for s in systems)
         return np.stack([[V.T @ (A @ V) for A in matrices] for matrices in sums])
 
@@ -104,10 +105,17 @@ class Unfrozen:
     def at(self, t: float) -> tuple[Array, Array]:
         """A (N, N) of x' = A x at t, and a root L of the energy: ‖L x‖² is twice that of x."""
         if self._small is None:
-            M, C, K, S = self._exact(np.array([t]))[0]
-        else:
-            (M, C, K), (_, S) = self._small.matrices(t), self._small.energies(t)
-        return dense_state_matrices(M[None], C[None], K[None])[0], energy_root(M, S)
+            return _state(*self._exact(np.array([t]))[0])
+        (M, C, K), (_, S) = self._small.matrices(t), self._small.energies(t)
+        return _state(M, C, K, S)
+
+    def for_floquet(self) -> tuple[Array, Array]:
+        """The same at t0 in the coordinates that Floquet vectors are projected on: all where the
+        analysis gives all modes."""
+        if not self.dense:
+            return self.at(self.t0)
+        everything = np.eye(self._model.at(self.t0).n)
+        return _state(*self._exact(np.array([self.t0]), everything)[0])
 
     def advanced(self, start: float, end: float, steps: int, x: Complex) -> Complex:
         """States (N, m) at the end of equal steps from those at the start."""
@@ -121,7 +129,7 @@ class Unfrozen:
 class UnfrozenCallable:
     """x' = A(t) x of a callable over [t0, t1], with the 2-norm. Steps are of order 6."""
 
-    order, resolution = collocation.GAUSS.order, 0.25
+    order, resolution, dense = collocation.GAUSS.order, 0.25, True
     basis = frozen_basis = None
 
     def __init__(self, model: Any, t0: float, t1: float, period: float | None = None) -> None:
@@ -136,6 +144,10 @@ class UnfrozenCallable:
         """A (N, N) at t, and the unit matrix."""
         return self._matrix(t), np.eye(self.size)
 
+    def for_floquet(self) -> tuple[Array, Array]:
+        """The same at t0."""
+        return self.at(self.t0)
+
     def advanced(self, start: float, end: float, steps: int, x: Complex) -> Complex:
         """States (N, m) at the end of equal steps from those at the start."""
         maps = collocation.step_maps(self._balanced.many, start, end, steps)
@@ -145,6 +157,11 @@ class UnfrozenCallable:
 
 
 AnyUnfrozen = Unfrozen | UnfrozenCallable
+
+
+def _state(M: Array, C: Array, K: Array, S: Array) -> tuple[Array, Array]:
+    """A of x' = A x and the root of the energy, from matrices (r, r), S of the potential."""
+    return dense_state_matrices(M[None], C[None], K[None])[0], energy_root(M, S)
 
 
 def _sizes(values: Array) -> Array:
@@ -192,7 +209,7 @@ def follow_transients(
     chosen = np.unique(np.linspace(0, len(at) - 1, RECORDS).round().astype(int))
     times = at[chosen]
     pairs = shown(list(zip(times, chosen, strict=True)), "frozen modes", "instant", progress)
-    instants = [Instant(unfrozen, float(t), lam[j]) for t, j in pairs]
+    instants = [Instant(*unfrozen.at(float(t)), lam[j]) for t, j in pairs]
     # Modes that have decayed below round-off, and their left vectors see no others, are gone.
     decay = cumulative_trapezoid(np.nan_to_num(lam.real), at, axis=0, initial=0.0)
     rates = np.where(decay > 2.0 * np.log(EPS), np.nan_to_num(np.abs(lam)), 0.0).max(axis=1)
@@ -232,7 +249,7 @@ def follow_transients(
 
 class Instant:
     """The modes of an instant that represent tracks with the eigenvalues λ (m,), NaN where a track
-    has ended.
+    has ended; of x' = A x with a square root L of the energy.
 
     norm (N, N): a square root of the energy. known: the tracks that have not ended; of these,
     values (k,), right vectors of unit energy and left ones with yᴴx = 1, (N, k). gaps (m,):
@@ -240,8 +257,7 @@ class Instant:
     1/s: beyond it no motion can grow.
     """
 
-    def __init__(self, unfrozen: AnyUnfrozen, t: float, lam: Complex) -> None:
-        A, L = unfrozen.at(t)
+    def __init__(self, A: Array, L: Array, lam: Complex) -> None:
         A = L @ A @ la.inv(L)
         values, left, right = la.eig(A, left=True, right=True)
         left = left / (left.conj() * right).sum(axis=0).conj()

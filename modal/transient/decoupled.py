@@ -93,8 +93,7 @@ class Frames:
 
 
 class Panel:
-    """T and H at the nodes of a panel of time; `apart` is whether there are any: not where a large
-    group has more than half of z.
+    """T and H at the nodes of a panel of time, where its groups are `apart`.
 
     Of modes that oscillate, z of the lower half are conjugates of the upper half: matrices (2n, 2n)
     are known by their first `rows` rows then.
@@ -108,9 +107,13 @@ class Panel:
         S, self._up, self._down, modes = self._real(frames, theta)
         B = self._complex(S)
         self._group(B, modes, theta)
-        self.apart = max(map(len, self.several), default=0) <= max(self.n, MATRICES)
         if self.apart:
             self._decouple(B)
+
+    @property
+    def apart(self) -> bool:
+        """Whether no large group has more than half of z."""
+        return max(map(len, self.several), default=0) <= max(self.n, MATRICES)
 
     def _rate(self, values: Any) -> Any:
         return np.tensordot(self._slopes, values, 1)

@@ -195,8 +195,8 @@ def floquet_steps() -> Case:
         lambda t, x: (A(t) @ x.reshape(2, 2)).ravel(), (0, np.pi), np.eye(2).ravel(),
         method="DOP853", rtol=1e-13, atol=1e-14,
     ).y[:, -1].reshape(2, 2)  # fmt: skip
-    many = one_by_one(A)
-    error = lambda n: np.abs(magnus._product(many, 2, 0.0, np.pi, n) - period).max()  # noqa: E731
+    many, span = one_by_one(A), np.array([[0.0, np.pi]])
+    error = lambda n: np.abs(next(magnus._products(many, span, n)) - period).max()  # noqa: E731
     return Case("Magnus steps", error, (8, 16), 6, 0.3)
 
 
