@@ -78,7 +78,7 @@ def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -
     some = [grid.point([round(share * (size - 1)) for size in grid.shape]) for share in shares]
     if shares_operators(grid.freeze, some):
         return BodyMethod(grid, k, tolerance, checks, threads)
-    if is_stackable(grid.first, grid.first.n):
+    if k <= grid.first.n and is_stackable(grid.first, grid.first.n):
         return StackMethod(grid, k, tolerance, checks)
     return FullMethod(grid, k)
 
@@ -356,7 +356,12 @@ class StackMethod(SpaceMethod):
         except BasisError:
             return None
         self.space = space
-        spot_check(space, [p for p in checked if p in self.family.points], self.checks)
+        held = [
+            point
+            for point, held in zip(self.family.points, self.family.stackable, strict=True)
+            if held
+        ]
+        spot_check(space, [point for point in checked if point in held], self.checks)
         return space
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:

@@ -34,7 +34,8 @@ class SystemStack:
 
 
 class StackFamily(SmoothFamily):
-    """The systems at some points, of n degrees of freedom; `stackable` (P,) are in the stack."""
+    """The systems at some points, of n degrees of freedom; `stackable` (P,) are in the stack, those
+    of a regular stiffness."""
 
     def __init__(self, freeze: Freeze, points: Sequence[Point], n: int) -> None:
         with deferred():
@@ -54,6 +55,7 @@ class StackFamily(SmoothFamily):
                     parts = (first.M, first.damping, first.stiffness)
                     whole[:, numbers[0]] = [A.toarray() for A in parts]
             self.stackable[numbers] = held
+        self.stackable &= np.linalg.slogdet(whole[2])[0] != 0.0
         super().__init__(SystemStack(whole), freeze, "")
 
     def coefficients(self, points: Sequence[Point]) -> Array:

@@ -79,6 +79,23 @@ def test_points_of_a_mechanism_are_frozen_and_judged_together(
     assert calls.count(8) == 3 and sum(calls) <= 24 + 8  # and what a map asks of single points
 
 
+@pytest.mark.parametrize("k", [3, 6])
+def test_a_point_of_singular_stiffness_is_solved_by_itself(k: int) -> None:
+    """Also where there are fewer modes than asked for."""
+
+    class Soft:
+        def freeze(self, spring: float, damping: float) -> assembly.FrozenSystem:
+            K = np.diag([spring, 4.0, 9.0])
+            return assembly.FrozenSystem(M=np.eye(3), D=damping * np.eye(3), K=K)
+
+    springs, damping = np.array([-1.0, 0.0, 1.0, 2.0]), np.array([0.1, 0.2, 0.3])
+    axes = dict(spring=springs, damping=damping)
+    found = stability_map(Soft(), over=axes, k=k, progress=False)
+    assert np.all(found.verdict.sel(spring=-1.0) == 1)  # divergence
+    assert np.all(found.verdict.sel(spring=0.0) != 0)
+    assert np.all(found.verdict.sel(spring=[1.0, 2.0]) == 0)
+
+
 def test_an_empty_box_holds_no_unstable_mode() -> None:
     rng = np.random.default_rng(3)
     empty = 0
