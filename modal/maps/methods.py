@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
+from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import SURE
@@ -343,6 +344,16 @@ class StackMethod(SpaceMethod):
         found = every.first(k)
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
         return found, proof, settled, np.full(len(points), not space.complete)
+
+    def _verdicts(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
+        """Of a few points at once: all modes of one take as many numbers as its state matrix."""
+        verdicts: list[Verdict] = []
+        needed, size = [], max(1, ENTRIES // (2 * self.family.n) ** 2)
+        for start in range(0, len(at), size):
+            part, missing = super()._verdicts(space, at[start : start + size], proved)
+            verdicts += part
+            needed.append(missing)
+        return verdicts, np.concatenate(needed)
 
     def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
         """From some of the points, checked; the whole space where that is small."""
