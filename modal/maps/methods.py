@@ -337,7 +337,8 @@ class StackMethod(SpaceMethod):
         k, most = space.wanted, 2 * self.family.n if space.complete else space.wanted
         every = space.solve(points, most)
         growth, bound = every.modes.eigenvalues.real[:, k:], every.bounds.error_bound[:, k:]
-        counted = ~(growth >= -SURE * bound).any(axis=1) & space.complete
+        decays = (growth < -SURE * bound) | np.isnan(growth)  # not where a bound is not known
+        counted = decays.all(axis=1) & space.complete
         full = self.family.motion.matrices(points)
         empty = np.array([not c and is_empty(*full[:, p]) for p, c in enumerate(counted)])
         proof = np.where(counted | empty, COUNT, MODES).astype(np.int8)

@@ -12,11 +12,12 @@ import scipy.linalg as la
 import assembly
 from assembly import gallery
 from assembly.mechanisms.mechanism import Mechanism
-from modal.maps import verdicts
+from modal.maps import methods, verdicts
 from modal.maps.methods import FullMethod
 from modal.maps.stability_maps import stability_map
 from modal.maps.verdicts import judged
 from modal.proofs.box import is_empty
+from modal.tracking.smooth_space import SmoothSpace
 
 SECTION = assembly.rectangle(0.02, 0.01)
 
@@ -94,6 +95,29 @@ def test_a_point_of_singular_stiffness_is_solved_by_itself(k: int) -> None:
     assert np.all(found.verdict.sel(spring=-1.0) == 1)  # divergence
     assert np.all(found.verdict.sel(spring=0.0) != 0)
     assert np.all(found.verdict.sel(spring=[1.0, 2.0]) == 0)
+
+
+def test_a_mode_without_a_bound_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = SmoothSpace.solve
+
+    def lost(self: SmoothSpace, points: Any, k: int | None = None) -> Any:
+        found = solve(self, points, k)
+        found.bounds.error_bound[:, 2:] = np.nan
+        return found
+
+    class Damped:
+        def freeze(self, spring: float, damping: float) -> assembly.FrozenSystem:
+            K = np.diag([spring, 4.0, 9.0])
+            return assembly.FrozenSystem(M=np.eye(3), D=damping * np.eye(3), K=K)
+
+    monkeypatch.setattr(methods, "is_empty", lambda *matrices: False)
+    monkeypatch.setattr(methods, "on_all_modes", lambda grid, points, verdicts, *rest: verdicts)
+    axes = dict(spring=np.linspace(1.0, 2.0, 4), damping=np.linspace(0.1, 0.3, 3))
+    known = stability_map(Damped(), over=axes, k=2, checks=0, progress=False)
+    assert np.all(known.verdict == 0)
+    monkeypatch.setattr(SmoothSpace, "solve", lost)
+    found = stability_map(Damped(), over=axes, k=2, checks=0, progress=False)
+    assert np.all(found.verdict == -1)
 
 
 def test_an_empty_box_holds_no_unstable_mode() -> None:
