@@ -11,8 +11,11 @@ matrices of all instants are formed together, without a loop over DOFs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby, zip_longest
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -95,7 +98,7 @@ def change_terms(body: Body, joint_loads: Array, units: tuple[int, ...]) -> list
 
 
 class BodyStack:
-    """The fixed matrices of one body as rows of values on their common sparsity pattern.
+    """The fixed matrices of one body as rows of values, those of a part on its sparsity pattern.
 
     joint_loads (n, k): unit forces and moments of joints; each gets its geometric stiffness.
     stressed: whether the geometric matrices are needed. units: the unit kinematics that occur.
@@ -113,23 +116,24 @@ class BodyStack:
         terms = body_terms(body, joint_loads, stressed, units)
         if deflected:
             terms += change_terms(body, joint_loads, units)
-        size = body.size
-        # Values (terms, entries) on the union pattern, and what multiplies each.
-        matrices = [sp.csr_matrix(term.matrix.tocsr()) for term in terms]
-        found = [(t, A, _keys(A, size)) for t, A in zip(terms, matrices, strict=True) if A.nnz]
+        self.size = body.size
+        # For each part that occurs: what multiplies its matrices, and their values on its pattern.
+        keys, stacks = {}, {}
+        for part, own in groupby(sorted(terms, key=attrgetter("part")), attrgetter("part")):
+            matrices = [(term, sp.csr_matrix(term.matrix.tocsr())) for term in own]
+            found = [(term, A, _keys(A, self.size)) for term, A in matrices if A.nnz]
+            if found:
+                keys[part] = union = reduce(_union, (own_keys for *_, own_keys in found))
+                values = np.zeros((len(found), len(union)))
+                for row, (term, A, own_keys) in zip(values, found, strict=True):
+                    row[np.searchsorted(union, own_keys)] = term.factor * A.data
+                stacks[part] = np.array([term.place for term, *_ in found], np.intp), values
         # A carriage without mass has no matrix at all.
-        union = np.unique(np.concatenate([np.zeros(0, np.int64), *(keys for *_, keys in found)]))
-        self.size, self._union = size, union
-        self.rows, self.cols = union // size, union % size
-        self.values = np.zeros((len(found), len(union)))
-        for k, (term, A, keys) in enumerate(found):
-            self.values[k, np.searchsorted(union, keys)] = term.factor * A.data
-        part_of = np.array([term.part for term, *_ in found], dtype=np.intp)
-        place_of = np.array([term.place for term, *_ in found], dtype=np.intp)
-        # For each part that occurs, what multiplies its matrices, and their values.
+        self._union = reduce(_union, keys.values(), np.zeros(0, np.int64))
+        self.rows, self.cols = self._union // self.size, self._union % self.size
         self._by_part = {
-            int(part): (place_of[part_of == part], self.values[part_of == part])
-            for part in np.unique(part_of)
+            part: (*stack, np.searchsorted(self._union, keys[part]))
+            for part, stack in stacks.items()
         }
 
     def parts(self, twist: Array, motion: Array, loading: Array, joint_loads: Array) -> Array:
@@ -164,11 +168,11 @@ class BodyStack:
         return out
 
     def _combined(self, chosen: range, numbers: Array) -> Array:
-        out = np.zeros((len(chosen), len(numbers), self.values.shape[1]))
+        out = np.zeros((len(chosen), len(numbers), len(self._union)))
         for k, part in enumerate(chosen):
             if part in self._by_part:
-                places, values = self._by_part[part]
-                np.matmul(numbers[:, places], values, out=out[k])
+                places, values, at = self._by_part[part]
+                out[k][:, at] = numbers[:, places] @ values
         return out
 
 
@@ -176,6 +180,10 @@ def _keys(A: sp.csr_matrix, size: int) -> NDArray[np.int64]:
     A.sum_duplicates()
     rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(A.indptr))
     return np.asarray(rows * size + A.indices)
+
+
+def _union(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+    return a if np.array_equal(a, b) else np.union1d(a, b)
 
 
 class ReducedPattern:
@@ -250,8 +258,8 @@ class ReducedPattern:
         JN = np.zeros((len(PARTS), P, m, N))
         np.add(XJN[..., :m, :], St @ XJN[..., m:, :], out=JN[: len(values)])
         square = JJ[..., :m, :] + St @ JJ[..., m:, :]
-        data = self._placed(values, NJ, JN, square)
-        return {name: data[k] for k, name in enumerate(PARTS) if np.any(data[k])}
+        placed = zip(PARTS, self._placed(values, NJ, JN, square), strict=True)
+        return {name: data for name, data in placed if np.any(data)}
 
     def reduce_changes(
         self,
@@ -287,19 +295,15 @@ class ReducedPattern:
         changed = CJJ[..., :m] + CJJ[..., m:] @ Y + XJJ[..., m:] @ S
         JJ = changed[..., :m, :] + Yt @ changed[..., m:, :]
         JJ = JJ + St @ (XJJ[..., m:, :m] + XJJ[..., m:, m:] @ here)
-        return self._placed(changes[0], NJ, JN, JJ)
+        return np.stack(list(self._placed(changes[0], NJ, JN, JJ)))
 
-    def _placed(self, values: Array, NJ: Array, JN: Array, JJ: Array) -> Array:
-        """Values (k, P, entries) of `sparsity` from those of all bodies, (k, P, ·) or of fewer
-        parts, and of the blocks that T changes, (k, P, ·, ·)."""
-        parts, width = len(values), values.shape[2]
-        blocks = [X.reshape(*X.shape[:2], -1) for X in (NJ, JN, JJ)]
-        ends = np.cumsum([width, *(X.shape[2] for X in blocks)])
-        wide = np.empty((len(NJ), values.shape[1], ends[-1]))
-        wide[:parts, :, :width], wide[parts:, :, :width] = values, 0.0
-        for X, start, end in zip(blocks, ends[:-1], ends[1:], strict=True):
-            wide[:, :, start:end] = X
-        return np.asarray(np.take(wide, self._source, axis=2))
+    def _placed(self, values: Array, NJ: Array, JN: Array, JJ: Array) -> Iterator[Array]:
+        """For each of k parts values (P, entries) of `sparsity`, from those of all bodies,
+        (k, P, ·) or of fewer parts, and of the blocks that T changes, (k, P, ·, ·)."""
+        nothing = np.zeros(values.shape[1:])
+        for own, *blocks in zip_longest(values, NJ, JN, JJ, fillvalue=nothing):
+            wide = np.hstack([own, *(X.reshape(len(X), -1) for X in blocks)])
+            yield np.take(wide, self._source, axis=1)
 
     def reduce_vector(self, vector: Array, T: Array) -> Array:
         """Tᵀ of vectors (P, size) over all DOFs, T (P, J, m)."""

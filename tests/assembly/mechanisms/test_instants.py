@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 import assembly
 from assembly.errors import InputError, MechanismError, SingularPositionError
-from assembly.gallery import four_bar
+from assembly.gallery import four_bar, solid_slider_crank
 from assembly.mechanisms import mechanism
+from assembly.mechanisms.joint_assembly import BodyStack, body_terms
 from assembly.system.frozen import PARTS
 from studies import slider_crank
 from tests.support.spatial_mechanisms import rsur, two_drivers
@@ -163,3 +164,15 @@ def test_a_summed_series_has_the_same_sums(machine: assembly.Mechanism) -> None:
     for name in ("mass", "damping", "stiffness"):
         A, B = (getattr(one, name) for one in (series, summed))
         assert_allclose(B, A, atol=1e-13 * np.abs(A).max(initial=0.0))
+
+
+def test_parts_are_held_on_their_own_patterns():
+    """K couples all directions of a solid, M, G and the geometric matrices each with itself: the
+    fixed matrices of a rod take what their entries take, not all the room of K."""
+    rod = solid_slider_crank((6, 2, 2), "hex20")(1.0).topology.bodies["rod"]
+    terms = body_terms(rod, np.eye(rod.size)[:, :2], True, tuple(range(12)))
+    stack = BodyStack(rod, np.eye(rod.size)[:, :2], True, tuple(range(12)))
+    held = sum(values.size for _, values, _ in stack._by_part.values())
+    entries = [term.matrix.tocsr().nnz for term in terms]
+    assert held < 1.2 * sum(entries)
+    assert len(entries) * max(entries) > 2.5 * held
