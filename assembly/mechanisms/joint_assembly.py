@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from itertools import groupby, zip_longest
-from operator import attrgetter
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -98,7 +97,7 @@ def change_terms(body: Body, joint_loads: Array, units: tuple[int, ...]) -> list
 
 
 class BodyStack:
-    """The fixed matrices of one body as rows of values, those of a part on its sparsity pattern.
+    """The fixed matrices of one body as rows of values, those of one pattern together.
 
     joint_loads (n, k): unit forces and moments of joints; each gets its geometric stiffness.
     stressed: whether the geometric matrices are needed. units: the unit kinematics that occur.
@@ -117,24 +116,24 @@ class BodyStack:
         if deflected:
             terms += change_terms(body, joint_loads, units)
         self.size = body.size
-        # For each part that occurs: what multiplies its matrices, and their values on its pattern.
-        keys, stacks = {}, {}
-        for part, own in groupby(sorted(terms, key=attrgetter("part")), attrgetter("part")):
-            matrices = [(term, sp.csr_matrix(term.matrix.tocsr())) for term in own]
-            found = [(term, A, _keys(A, self.size)) for term, A in matrices if A.nnz]
-            if found:
-                keys[part] = union = reduce(_union, (own_keys for *_, own_keys in found))
-                values = np.zeros((len(found), len(union)))
-                for row, (term, A, own_keys) in zip(values, found, strict=True):
-                    row[np.searchsorted(union, own_keys)] = term.factor * A.data
-                stacks[part] = np.array([term.place for term, *_ in found], np.intp), values
-        # A carriage without mass has no matrix at all.
-        self._union = reduce(_union, keys.values(), np.zeros(0, np.int64))
-        self.rows, self.cols = self._union // self.size, self._union % self.size
-        self._by_part = {
-            part: (*stack, np.searchsorted(self._union, keys[part]))
-            for part, stack in stacks.items()
-        }
+        # Matrices of a part and a sparsity pattern together: what multiplies each, and its values.
+        stacks: list[tuple[int, NDArray[np.int64], list[int], list[Array]]] = []
+        for term in terms:
+            A = sp.csr_matrix(term.matrix.tocsr())
+            own = _keys(A, self.size)
+            same = (s for s in stacks if s[0] == term.part and np.array_equal(s[1], own))
+            stack = next(same, None) or (term.part, own, [], [])
+            if not stack[2]:
+                stacks.append(stack)
+            stack[2].append(term.place)
+            stack[3].append(term.factor * A.data)
+        union = reduce(_union, (keys for _, keys, *_ in stacks))
+        self.rows, self.cols, self._union = union // self.size, union % self.size, union
+        self._stacks = [
+            (part, np.searchsorted(union, keys), np.array(places), np.array(rows))
+            for part, keys, places, rows in stacks
+            if len(keys)  # a carriage without mass has no matrix at all
+        ]
 
     def parts(self, twist: Array, motion: Array, loading: Array, joint_loads: Array) -> Array:
         """Values (8, P, entries) of the named matrices at P instants.
@@ -169,10 +168,9 @@ class BodyStack:
 
     def _combined(self, chosen: range, numbers: Array) -> Array:
         out = np.zeros((len(chosen), len(numbers), len(self._union)))
-        for k, part in enumerate(chosen):
-            if part in self._by_part:
-                places, values, at = self._by_part[part]
-                out[k][:, at] = numbers[:, places] @ values
+        for part, at, places, values in self._stacks:
+            if part in chosen:
+                out[part - chosen.start][:, at] += numbers[:, places] @ values
         return out
 
 

@@ -172,7 +172,6 @@ def test_parts_are_held_on_their_own_patterns():
     rod = solid_slider_crank((6, 2, 2), "hex20")(1.0).topology.bodies["rod"]
     terms = body_terms(rod, np.eye(rod.size)[:, :2], True, tuple(range(12)))
     stack = BodyStack(rod, np.eye(rod.size)[:, :2], True, tuple(range(12)))
-    held = sum(values.size for _, values, _ in stack._by_part.values())
     entries = [term.matrix.tocsr().nnz for term in terms]
-    assert held < 1.2 * sum(entries)
-    assert len(entries) * max(entries) > 2.5 * held
+    assert sum(values.size for *_, values in stack._stacks) == sum(entries)
+    assert len(entries) * len(stack.rows) > 3 * sum(entries)
