@@ -51,7 +51,8 @@ def _eigenvalues(answer: Answer, truth: Answer) -> str:
         if abs(value) > reach or not (truth["all"] or oscillates):
             continue
         error = np.abs(exact - value).min()
-        if error > CLOSE * abs(value) + 10.0 * np.sqrt(ROUNDOFF) * abs(value) + floor + bound:
+        rounding = 10.0 * (np.sqrt(ROUNDOFF) * abs(value) + truth["rounding"] / abs(value))
+        if error > CLOSE * abs(value) + floor + rounding + bound:
             return f"eigenvalue {value:.8g} is off by {error:.1e}"
     if len(values) < answer["k"]:
         return ""

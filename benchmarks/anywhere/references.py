@@ -111,17 +111,20 @@ def eigenvalues(system: assembly.FrozenSystem, k: int, frequency: float) -> Comp
 
 
 def eigen_truth(values: Complex, system: assembly.FrozenSystem, frequency: float) -> dict[str, Any]:
-    """What an answer is compared with: eigenvalues and the size of those that round-off sets."""
+    """What an answer is compared with: eigenvalues, and the error of their squares by round-off,
+    eps times the size of M⁻¹K."""
     dense = system.n <= DENSE
     largest = float(np.abs(values).max(initial=0.0))
     near = np.sort_complex(values[values.imag >= 0.0])
     near = near[np.argsort(np.abs(near))][: 200 if dense else None]
     kept = np.append(near, values[np.argmax(values.real)]) if len(values) else near
+    stiffness = abs(system.stiffness)
     rates = [system.parameters.get(name) for name in ("omega", "epsilon")]
     frame = [float(np.linalg.norm(rate)) for rate in rates if np.shape(rate) == (3,)]
     return dict(
         eigenvalues=pairs(kept), all=dense, largest=largest, frequency=frequency,
         free=int(system.rigid.shape[1]), frame=frame,
+        rounding=float(np.finfo(float).eps * np.max(stiffness.diagonal() / system.M.diagonal())),
     )  # fmt: skip
 
 

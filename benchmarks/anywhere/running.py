@@ -22,7 +22,8 @@ import assembly
 import modal
 from benchmarks.anywhere.checking import judged
 from benchmarks.anywhere.report import GOALS
-from benchmarks.anywhere.verbs import GENERATOR, Draw, draw
+from benchmarks.anywhere.verbs import GENERATOR, draw
+from benchmarks.anywhere.work import Draw
 
 LONGER = 3.0  # times the limit: what a draw may take whose plain work is long itself
 WALL = 15.0  # times the limit: wall time after which a child is stopped, whatever it does

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -14,32 +14,17 @@ import scipy.sparse.linalg as spla
 from numpy.random import Generator
 
 import assembly
-import modal
 from benchmarks.anywhere import references as plainly
+from benchmarks.anywhere import work
 from benchmarks.anywhere.mechanisms import Machine, draw_machine
 from benchmarks.anywhere.models import Model, draw_body, pick, spread
 from benchmarks.anywhere.motions import frozen, in_time
-from benchmarks.anywhere.references import Array, Plain, pairs
+from benchmarks.anywhere.references import Array, Plain
+from benchmarks.anywhere.work import Draw
 
 GENERATOR = 1  # to be counted up when a draw of the same seed and index becomes another
 TRIMS, NONLINEAR_STEPS = 20, 20
 BEAMS = ("slider-crank", "four-bar", "chain", "chain", "chain in space")
-
-
-@dataclass(frozen=True)
-class Draw:
-    """One piece of work. call: the public function, with what of its result is checked, as JSON.
-
-    Whatever the drawing itself has to know (sizes, starts) it takes from copies of the model, so
-    that `call` meets a model of which nothing has been computed.
-    """
-
-    verb: str
-    words: str
-    dofs: int
-    points: int
-    call: Callable[[], dict[str, Any]]
-    plain: Callable[[], Plain]
 
 
 def draw(seed: int, index: int, tiny: bool = False) -> Draw:
@@ -65,32 +50,12 @@ def _system(rng: Generator, dofs: int) -> tuple[assembly.FrozenSystem, str, floa
 def _solve(rng: Generator, dofs: int, points: int) -> Draw:
     system, words, frequency = _system(rng, dofs)
     k = int(pick(rng, 5, 10, 20))
-
-    def call() -> dict[str, Any]:
-        modes = modal.solve(system, k=k)
-        return dict(eigenvalues=pairs(modes.eigenvalues), bounds=modes.error_bound.tolist(), k=k)
-
-    def plain() -> Plain:
-        return plainly.eigensolution(system, k, frequency)
-
-    return Draw("solve", f"{words}; {k} modes", system.n, 1, call, plain)
+    return work.solve(system, words, frequency, k)
 
 
 def _stability(rng: Generator, dofs: int, points: int) -> Draw:
     system, words, frequency = _system(rng, dofs)
-
-    def call() -> dict[str, Any]:
-        verdict = modal.stability(system)
-        return dict(
-            verdict=verdict.verdict, growth=float(verdict.growth_rate),
-            bound=float(verdict.error_bound), proof=verdict.proof,
-            undecided=float(verdict.verdict == "undecided"),
-        )  # fmt: skip
-
-    def plain() -> Plain:
-        return plainly.eigensolution(system, 10, frequency)
-
-    return Draw("stability", words, system.n, 1, call, plain)
+    return work.stability(system, words, frequency)
 
 
 def _track(rng: Generator, dofs: int, points: int) -> Draw:
@@ -100,7 +65,7 @@ def _track(rng: Generator, dofs: int, points: int) -> Draw:
         mechanism = machine.fresh()
         times = np.linspace(0.0, machine.period, count)
         words, frequency = f"{machine.words}; a turn", 10.0 * machine.speed
-        found: dict[str, Any] = dict(model=mechanism, times=times)
+        swept: dict[str, Any] = dict(model=mechanism, times=times)
         freeze = lambda i: mechanism.freeze(float(times[i]))  # noqa: E731
         size = deepcopy(mechanism).freeze(0.0).n
     else:
@@ -108,19 +73,10 @@ def _track(rng: Generator, dofs: int, points: int) -> Draw:
         top = spread(rng, 0.05, 0.8) * model.frequency
         speeds = np.linspace(0.0, top, count)
         words, frequency = f"{model.words}; ω to {top:.3g} rad/s", model.frequency
-        found = dict(model=model.body, omega=speeds, axis=model.axis)
+        swept = dict(model=model.body, omega=speeds, axis=model.axis)
         freeze = lambda i: model.body.freeze(omega=float(speeds[i]), axis=model.axis)  # noqa: E731
         size = model.dofs
-
-    def call() -> dict[str, Any]:
-        tracks = modal.track(**found, k=k, progress=False)
-        values = tracks.eigenvalue.values
-        return dict(points=[(i, pairs(values[i])) for i in plainly.order(count)[:3]], k=k)
-
-    def plain() -> Plain:
-        return plainly.freeze_and_solve(freeze, count, k, frequency)
-
-    return Draw("track", f"{words}; {count} points, {k} modes", size, count, call, plain)
+    return work.track(swept, freeze, words, size, frequency, k)
 
 
 class _Turning:
@@ -154,39 +110,7 @@ def _map(rng: Generator, dofs: int, points: int) -> Draw:
         axes = dict(omega=np.linspace(0.0, top, m), epsilon=np.linspace(-rate, rate, m))
         fixed = dict(axis=body.axis)
         words = f"{body.words}; ω to {top:.3g} rad/s, ε to {rate:.3g} rad/s²"
-    names = list(axes)
-
-    def at(i: int) -> tuple[int, int]:
-        return divmod(i, m)
-
-    def freeze(i: int) -> Any:
-        return model.freeze(
-            **{name: float(axes[name][j]) for name, j in zip(names, at(i), strict=True)}, **fixed
-        )
-
-    def call() -> dict[str, Any]:
-        found = modal.stability_map(model, over=axes, fixed=fixed, progress=False)
-        chosen = [
-            (i, dict(
-                verdict=_verdict(found, at(i)), growth=float(found.growth_rate.values[at(i)]),
-                bound=float(found.error_bound.values[at(i)]),
-            ))
-            for i in plainly.order(m * m)[:3]
-        ]  # fmt: skip
-        undecided = (found.verdict.values < 1) & (found.proof.values == 0)
-        return dict(verdicts=chosen, undecided=float(np.mean(undecided)))
-
-    def plain() -> Plain:
-        return plainly.freeze_and_solve(freeze, m * m, 6, frequency)
-
-    return Draw("stability_map", f"{words}; {m} × {m} points", size, m * m, call, plain)
-
-
-def _verdict(found: Any, at: tuple[int, int]) -> str:
-    code, proof = int(found.verdict.values[at]), int(found.proof.values[at])
-    if code < 0 or (code == 0 and proof == 0):
-        return "undecided"
-    return ("stable", "divergence", "flutter")[code]
+    return work.stability_map(model, axes, fixed, words, size, frequency)
 
 
 def _response(rng: Generator, dofs: int, points: int) -> Draw:
@@ -195,21 +119,7 @@ def _response(rng: Generator, dofs: int, points: int) -> Draw:
     top = spread(rng, 2.0, 30.0) * frequency / (2.0 * np.pi)
     hertz = np.linspace(1e-3 * top, top, count)
     at = int(rng.integers(system.n))
-    force = np.zeros(system.n)
-    force[at] = 1.0
-
-    def call() -> dict[str, Any]:
-        found = modal.frequency_response(system, hertz, force)
-        values = found.displacement.values[:, 0]
-        return dict(
-            responses=[(i, pairs([values[i]])[0]) for i in plainly.order(count)[:200]],
-        )  # fmt: skip
-
-    def plain() -> Plain:
-        return plainly.direct_solves(system, hertz, force, at)
-
-    words = f"{words}; {count} frequencies to {top:.4g} Hz, force at DOF {at}"
-    return Draw("frequency_response", words, system.n, count, call, plain)
+    return work.frequency_response(system, words, hertz, at)
 
 
 def _start(
@@ -259,40 +169,9 @@ def _integrate(rng: Generator, dofs: int, points: int) -> Draw:
         system, words, frequency = _system(rng, dofs)
         model, span, turns = deepcopy(system), 2.0 * np.pi / frequency, 1.0
     q, v, start = _start(rng, system, frequency)
-    freeze = (lambda t: system) if kind == "constant" else model.freeze
-    records = "all" if system.n <= 150 else None
-
-    def call() -> dict[str, Any]:
-        found = modal.integrate(
-            model, (0.0, span), (q, v), displacement_tolerance=plainly.ACCURACY, probes=records
-        )
-        out: dict[str, Any] = dict(steps=int(found.sizes["time"]))
-        size = np.abs(found.energy.values).max()
-        if size > 0.0 and system.is_conservative:
-            out["defect"] = float(np.abs(found.energy_defect.values).max() / size)
-        if records:
-            u = found.displacement.values
-            out |= dict(end=u[-1].tolist(), largest=float(np.linalg.norm(u, axis=1).max()))
-        return out
-
-    def plain() -> Plain:
-        if system.n > plainly.DENSE:
-            shape = q if q.any() else v
-            return plainly.plain_steps(freeze, (0.0, span), shape, kind == "constant")
-        times = np.linspace(0.0, span, plainly.EIGENSOLUTIONS)
-        found = plainly.many_eigensolutions(freeze, times, 10, frequency, max(turns, 1e-2))
-        x, truth = np.concatenate([q, v]), {}
-        if kind == "constant" and records:
-            end = plainly.constant_transient(system, span, x)
-            truth = dict(end=end[: system.n].tolist(), error=0.0)
-        elif system.n <= plainly.TRUTH:
-            end, rough = plainly.propagated_truth(freeze, span, x)
-            error = np.linalg.norm((end - rough)[: system.n])
-            truth = dict(end=end[: system.n].tolist(), error=float(error))
-        return Plain(found.seconds, found.measured, truth)
-
     words = f"{words}; {kind}, {span:.4g} s from {start}"
-    return Draw("integrate", words, system.n, 1, call, plain)
+    constant = kind == "constant"
+    return work.integrate(model, system, span, (q, v), words, frequency, turns, constant)
 
 
 def _plain_body(model: Model) -> Model:
@@ -323,17 +202,7 @@ def _nonlinear(rng: Generator, dofs: int, points: int) -> Draw:
     q = np.zeros(system.n)
     if not system.rigid.shape[1]:
         q = spla.splu(sp.csc_matrix(system.stiffness)).solve(system.Q)
-
-    def call() -> dict[str, Any]:
-        found = modal.integrate(model, (0.0, steps * h), (q, 0.0 * q), step=h, nonlinear=True)
-        return dict(finite=bool(np.isfinite(found.displacement.values).all()))
-
-    def plain() -> Plain:
-        one = passes()
-        return Plain(one.seconds * steps, (1, steps))
-
-    words = f"{words}; {steps} steps of {h:.3g} s"
-    return Draw("nonlinear", words, system.n, steps, call, plain)
+    return work.nonlinear(model, system, q, h, steps, words, passes)
 
 
 def _periodic(rng: Generator, dofs: int) -> tuple[Any, float, str, float]:
@@ -349,27 +218,7 @@ def _periodic(rng: Generator, dofs: int) -> tuple[Any, float, str, float]:
 
 def _floquet(rng: Generator, dofs: int, points: int) -> Draw:
     model, period, words, frequency = _periodic(rng, dofs)
-    system = deepcopy(model).freeze(0.0)
-
-    def call() -> dict[str, Any]:
-        found = modal.floquet(model, period)
-        return dict(
-            growth=float(found.exponents.real.max()) * period, verdict=found.verdict,
-            bound=float(found.error[np.argmax(found.exponents.real)]) * period,
-        )  # fmt: skip
-
-    def plain() -> Plain:
-        times = np.linspace(0.0, period, plainly.EIGENSOLUTIONS)
-        found = plainly.many_eigensolutions(model.freeze, times, 12, frequency)
-        truth = {}
-        if system.n <= plainly.TRUTH:
-            both = plainly.propagated_truth(model.freeze, period, np.eye(2 * system.n))
-            with np.errstate(divide="ignore"):
-                fine, rough = (float(np.log(np.abs(la.eigvals(P))).max()) for P in both)
-            truth = dict(growth=fine, error=abs(fine - rough))
-        return Plain(found.seconds, found.measured, truth)
-
-    return Draw("floquet", f"{words}; a period of {period:.4g} s", system.n, 1, call, plain)
+    return work.floquet(model, period, words, frequency)
 
 
 def _chart(rng: Generator, dofs: int, points: int) -> Draw:
@@ -393,64 +242,21 @@ def _chart(rng: Generator, dofs: int, points: int) -> Draw:
 
         words = f"{body.words}; swinging at up to {fastest:.3g} rad/s"
         size, frequency = body.dofs, body.frequency
-    names, swept = list(axes), cast(dict[str, Any], axes)
-
-    def period(speed: float, **_: float) -> float:
-        return float(2.0 * np.pi / speed)
-
-    def point(i: int) -> dict[str, float]:
-        return {name: float(axes[name][j]) for name, j in zip(names, divmod(i, m), strict=True)}
-
-    def call() -> dict[str, Any]:
-        found = modal.hill_chart(family, period, progress=False, **swept)
-        undecided = (found.verdict.values < 1) & (found.proof.values == 0)
-        return dict(undecided=float(np.mean(undecided)))
-
-    def plain() -> Plain:
-        each = plainly.EIGENSOLUTIONS
-        model, T = family(**point(0)), period(**point(0))
-        times = np.linspace(0.0, T, each)
-        one = plainly.many_eigensolutions(model.freeze, times, 6, frequency)
-        return Plain(one.seconds * m * m, (one.measured[0], each * m * m))
-
-    return Draw("hill_chart", f"{words}; {m} × {m} points", size, m * m, call, plain)
+    return work.hill_chart(family, axes, words, size, frequency)
 
 
 def _trims(rng: Generator, dofs: int, points: int) -> Draw:
     machine = _beam_machine(rng, dofs)
-    mechanism, count = machine.fresh(), points or TRIMS
-    size = deepcopy(mechanism).freeze(0.0).n
-    times = np.linspace(0.0, machine.period, count, endpoint=False)
-
-    def call() -> dict[str, Any]:
-        found = mechanism.trims(times)
-        return dict(finite=all(bool(np.isfinite(trim.q).all()) for trim in found))
-
-    def plain() -> Plain:
-        one = plainly.one_pass(machine.elements, machine.planar)
-        return Plain(one.seconds * count, (1, count))
-
-    return Draw("trims", f"{machine.words}; {count} trims", size, count, call, plain)
+    times = np.linspace(0.0, machine.period, points or TRIMS, endpoint=False)
+    passes = lambda: plainly.one_pass(machine.elements, machine.planar)  # noqa: E731
+    return work.trims(machine.fresh(), times, machine.words, passes)
 
 
 def _crosscheck(rng: Generator, dofs: int, points: int) -> Draw:
     model, period, words, frequency = _periodic(rng, dofs)
     system = deepcopy(model).freeze(0.0)
     q, v, _ = _start(np.random.default_rng(0), system, frequency)
-
-    def call() -> dict[str, Any]:
-        return dict(confirmed=bool(modal.crosscheck(model, period=period).confirmed))
-
-    def plain() -> Plain:
-        def apart() -> None:
-            modal.track(model, times=np.linspace(0.0, period, 65), k=6, progress=False)
-            modal.floquet(model, period)
-            tolerance = plainly.ACCURACY
-            modal.integrate(model, (0.0, period), (q, v), displacement_tolerance=tolerance)
-
-        return Plain(plainly.spent(apart)[0])
-
-    return Draw("crosscheck", f"{words}; a period of {period:.4g} s", system.n, 1, call, plain)
+    return work.crosscheck(model, period, (q, v), words)
 
 
 DRAWERS: dict[str, Callable[[Generator, int, int], Draw]] = {
