@@ -5,6 +5,7 @@
     python -m benchmarks.anywhere --compare before.jsonl after.jsonl
     python -m benchmarks.anywhere --report run.jsonl --into docs/performance.md --picture speed.png
     python -m benchmarks.anywhere --seed 1 --count 150 --against COMMIT
+    python -m benchmarks.anywhere --cases                          # known cases, all or one verb
 
 Results are JSON lines in a file; the same command goes on where it was stopped. A ratio is the
 processor time of the public call, with its default checks, over that of the plain work.
@@ -40,6 +41,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--product", type=Path, help="another tree with assembly and modal")
     parser.add_argument("--against", metavar="COMMIT", help="run that commit too, and compare")
     parser.add_argument("--draw", metavar="SEED:INDEX", help="one draw, printed")
+    parser.add_argument("--cases", action="store_true", help="the cases of a name, not draws")
     parser.add_argument("--report", type=Path, help="print the distribution of a file")
     parser.add_argument("--into", type=Path, help="with --report: put the table into this page")
     parser.add_argument("--picture", type=Path, help="with --report: draw it into this file")
@@ -98,11 +100,15 @@ def main() -> int:
     running.warm_up()
     commit = commit_of(tree)
     if given.draw:
-        seed, index = (int(x) for x in given.draw.split(":"))
+        seed, index = given.draw.split(":")
         print(report.recipe(running.run(seed, index, given.limit, given.memory, commit)))
         return 0
+    given.seed = "case" if given.cases else given.seed
     path = given.output or tree / "outputs" / f"anywhere-{given.seed}-{commit}.jsonl"
     records = all_draws(given, path, commit)
+    if given.cases:
+        print(report.cases(records))
+        return 0
     print(report.distribution(records), report.worst(records), sep="\n\n")
     if given.against:
         other = against(given)
@@ -110,10 +116,13 @@ def main() -> int:
     return 0
 
 
-def chosen(given: argparse.Namespace) -> list[int]:
-    """The draws of the command line."""
+def chosen(given: argparse.Namespace) -> list[Any]:
+    """The draws of the command line, or the names of the cases."""
+    from benchmarks.anywhere.cases import CASES
     from benchmarks.anywhere.verbs import VERBS
 
+    if given.cases:
+        return list(CASES)
     wanted = given.verbs or VERBS
     return [index for index in range(given.count) if VERBS[index % len(VERBS)] in wanted]
 
@@ -139,7 +148,8 @@ def all_draws(given: argparse.Namespace, path: Path, commit: str) -> list[dict[s
             file.flush()
             records.append(record)
             print(report.recipe(record), file=sys.stderr, flush=True)
-    return [r for r in records if r["seed"] == given.seed and r["index"] < given.count]
+    indices = chosen(given)
+    return [r for r in records if r["seed"] == given.seed and r["index"] in indices]
 
 
 def against(given: argparse.Namespace) -> Path:

@@ -101,6 +101,24 @@ def distribution(records: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
+def cases(records: Sequence[Record]) -> str:
+    """The table of the single cases."""
+    from benchmarks.anywhere.cases import CASES
+
+    lines = ["| case | DOFs | on 4f0c7d5 | s | of the plain work | goals | memory, MiB |"]
+    lines.append("|" + "---|" * 7)
+    for r in records:
+        ratio = "–" if r["ratio"] is None else f"{score(r):.2g}"
+        said = {"done": ratio, "unfinished": f"≥ {ratio}"}.get(r["status"], r["status"])
+        said += " (under 50 ms)" if r["seconds"] < QUICK else ""
+        goals = " / ".join(f"{goal:g}" for goal in GOALS[r["verb"]])
+        lines.append(
+            f"| `{r['verb']}`: {r['words']} | {r['dofs']:,} | {CASES[r['index']][1]} | "
+            f"{r['seconds']:.3g} | {said} | {goals} | {r['memory'] or 0.0:.0f} |"
+        )
+    return "\n".join(lines)
+
+
 def put_into(page: Path, records: Sequence[Record]) -> None:
     """The table of a run between the marks of a page of the manual."""
     text = page.read_text("utf-8")

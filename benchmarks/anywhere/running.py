@@ -20,6 +20,7 @@ from typing import Any
 
 import assembly
 import modal
+from benchmarks.anywhere.cases import CASES
 from benchmarks.anywhere.checking import judged
 from benchmarks.anywhere.report import GOALS
 from benchmarks.anywhere.verbs import GENERATOR, draw
@@ -64,8 +65,11 @@ def timed(work: Callable[[], dict[str, Any]]) -> Record:
     return dict(stage="done", seconds=time.process_time() - start, answer=answer)
 
 
-def run(seed: int, index: int, limit: float, memory: float, commit: str) -> Record:
-    """A draw in two children; limit in s of processor time, memory in GiB."""
+def run(seed: int | str, index: int | str, limit: float, memory: float, commit: str) -> Record:
+    """A draw, or the case of a name, in two children; limit in s of processor time, memory in GiB.
+
+    seed: of a case "case", and index its name.
+    """
     plain = _child(lambda: _plain(seed, index), limit, memory)
     seconds = plain.get("seconds", 0.0)
     worst = GOALS[plain["verb"]][2] if "verb" in plain else 1.0
@@ -74,13 +78,17 @@ def run(seed: int, index: int, limit: float, memory: float, commit: str) -> Reco
     return record(seed, index, call | {"limit": allowed}, plain, commit)
 
 
-def _plain(seed: int, index: int) -> Prepared:
-    drawn = draw(seed, index)
+def _made(seed: int | str, index: int | str) -> Draw:
+    return CASES[str(index)][0]() if seed == "case" else draw(int(seed), int(index))
+
+
+def _plain(seed: int | str, index: int | str) -> Prepared:
+    drawn = _made(seed, index)
     return drawn, lambda: dict(stage="done", **asdict(drawn.plain()))
 
 
-def _call(seed: int, index: int) -> Prepared:
-    drawn = draw(seed, index)
+def _call(seed: int | str, index: int | str) -> Prepared:
+    drawn = _made(seed, index)
     return drawn, lambda: timed(drawn.call)
 
 
@@ -162,7 +170,7 @@ def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:400]
 
 
-def record(seed: int, index: int, call: Record, plain: Record, commit: str) -> Record:
+def record(seed: int | str, index: int | str, call: Record, plain: Record, commit: str) -> Record:
     """The line of a draw."""
     stage, reference = call["stage"], plain["stage"]
     out: Record = dict(seed=seed, index=index, generator=GENERATOR, commit=commit)

@@ -248,8 +248,8 @@ def hill_chart(
     family: Callable[..., Any], axes: dict[str, Array], words: str, dofs: int, frequency: float
 ) -> Draw:
     """A chart over a speed and one other axis, m values each."""
-    m = len(axes["speed"])
-    names = list(axes)
+    swept: dict[str, Any] = dict(axes)
+    names, m = list(axes), len(axes["speed"])
 
     def period(speed: float, **_: float) -> float:
         return float(2.0 * np.pi / speed)
@@ -258,7 +258,7 @@ def hill_chart(
         return {name: float(axes[name][j]) for name, j in zip(names, divmod(i, m), strict=True)}
 
     def call() -> dict[str, Any]:
-        found = modal.hill_chart(family, period, progress=False, **axes)
+        found = modal.hill_chart(family, period, progress=False, **swept)
         undecided = (found.verdict.values < 1) & (found.proof.values == 0)
         return dict(undecided=float(np.mean(undecided)))
 

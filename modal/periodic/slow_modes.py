@@ -146,6 +146,10 @@ class _Slow:
             products = np.stack(
                 [second_order_monodromy(H, frequencies, period / count, each) for H in parts]
             )
+            if before is None:
+                # What grows may grow by more than its frozen modes.
+                grows = max(1.0, np.log(np.linalg.norm(products, 2, axis=(1, 2))).sum() / SPREAD)
+                together = min(together, 1 << int(max(0.0, np.log2(count / grows))))
             factors = products.reshape(-1, together, *here.shape)
             while factors.shape[1] > 1:
                 factors = factors[:, 1::2] @ factors[:, ::2]

@@ -215,3 +215,17 @@ def test_modes_that_all_decay_below_the_range_of_numbers(monkeypatch: pytest.Mon
     assert np.all(np.isinf(found.error))
     np.testing.assert_allclose(found.exponents, every.exponents[: len(found.exponents)], rtol=1e-6)
     assert found.verdict == "stable" and not found.is_complete
+
+
+def test_a_growth_that_frozen_modes_do_not_have():
+    """Inertia of the swing buckles the beam sideways: e^40 a period, and as much decay. In one
+    factor of the period round-off hides what decays, and no number of steps is enough."""
+    beam = assembly.beam(1.0, assembly.rectangle(0.01, 0.02), assembly.steel, 2, clamped="start")
+    model = assembly.moving(beam, assembly.swing(0.5, 500.0, axis=(0.0, 0.0, 1.0)))
+    period = 2.0 * np.pi / 500.0
+    found = modal.floquet(model, period, method="reduced", k=4)
+    exact = modal.floquet(model, period, method="dense")
+    fastest = found.exponents.real.argmax()
+    growth = exact.exponents.real.max()
+    assert growth * period > 39.0
+    assert abs(found.exponents[fastest].real - growth) <= found.error[fastest] <= 1e-5 * growth
