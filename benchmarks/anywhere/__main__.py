@@ -70,7 +70,9 @@ def main() -> int:
 
     if given.report:
         records = report.read(given.report)
-        print(report.distribution(records), report.worst(records), sep="\n\n")
+        single = records[0]["seed"] == "case"
+        lines = (report.distribution(records), report.worst(records))
+        print(*([report.cases(records)] if single else lines), sep="\n\n")
         if given.into:
             report.put_into(given.into, records)
         if given.picture:

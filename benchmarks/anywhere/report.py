@@ -28,6 +28,7 @@ GOALS = {
 }
 QUICK = 0.05  # s: a shorter call has met its goal
 BEGIN, END = "<!-- benchmarks.anywhere -->", "<!-- end of benchmarks.anywhere -->"
+BEGIN_CASES, END_CASES = "<!-- single cases -->", "<!-- end of single cases -->"
 HEAD = (
     "| verb | draws | median | 95 % | worst | goals | unfinished | refused | wrong | crashed | "
     "largest memory, MiB (plain) |"
@@ -120,14 +121,18 @@ def cases(records: Sequence[Record]) -> str:
 
 
 def put_into(page: Path, records: Sequence[Record]) -> None:
-    """The table of a run between the marks of a page of the manual."""
+    """The table of a run, of draws or of single cases, between its marks on a page of the
+    manual."""
+    single = records[0]["seed"] == "case"
+    begin, end = (BEGIN_CASES, END_CASES) if single else (BEGIN, END)
     text = page.read_text("utf-8")
-    before, rest = text.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
+    before, rest = text.split(begin, 1)
+    after = rest.split(end, 1)[1]
     commits = ", ".join(dict.fromkeys(r["commit"] for r in records))
     seeds = ", ".join(dict.fromkeys(str(r["seed"]) for r in records))
-    title = f"Commit {commits}, {len(records)} draws of seed {seeds}:"
-    page.write_text(f"{before}{BEGIN}\n{title}\n\n{distribution(records)}\n{END}{after}", "utf-8")
+    title = "" if single else f", {len(records)} draws of seed {seeds}"
+    table = cases(records) if single else distribution(records)
+    page.write_text(f"{before}{begin}\nCommit {commits}{title}:\n\n{table}\n{end}{after}", "utf-8")
 
 
 def recipe(record: Record) -> str:
