@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from benchmarks.anywhere.models import bending
 from benchmarks.anywhere.references import Array
 from benchmarks.anywhere.work import Draw
 from studies import slider_crank
-from studies.slider_crank.machine import SpeedFamily
 
 SECTION = assembly.rectangle(0.01, 0.02)
 CRANK_SPEED = 1500.0 * np.pi / 30.0  # rad/s, of `slider_crank.model`
@@ -68,12 +68,22 @@ def crank(elements: int, **more: Any) -> assembly.Mechanism:
     return slider_crank.model(elements=elements, **more)
 
 
+class Turning:
+    """A slider-crank at a speed, rpm, and a position, turns."""
+
+    def __init__(self) -> None:
+        self.at = cache(lambda speed: crank(2, speed_rpm=speed))
+
+    def freeze(self, speed: float, turn: float) -> assembly.FrozenSystem:
+        """The mechanism of that speed at that time."""
+        return self.at(speed).freeze(turn * 60.0 / speed)
+
+
 def small_map() -> Draw:
-    axes = dict(
-        speed_rpm=np.linspace(450.0, 1500.0, 20), turn=np.linspace(0.0, 1.0, 20, endpoint=False)
-    )
-    family, size = SpeedFamily(elements=2), crank(2).freeze(0.0).n
-    return work.stability_map(family, axes, {}, "slider-crank", size, 10.0 * CRANK_SPEED)
+    turns = np.linspace(0.0, 1.0, 20, endpoint=False)
+    axes = dict(speed=np.linspace(450.0, 1500.0, 20), turn=turns)
+    size = crank(2).freeze(0.0).n
+    return work.stability_map(Turning(), axes, {}, "slider-crank", size, 10.0 * CRANK_SPEED)
 
 
 def damped_chain() -> Draw:
