@@ -81,7 +81,11 @@ def main() -> int:
             distribution_picture(records, given.picture)
         return 0
     if given.compare:
-        print(report.comparison(*(report.read(path) for path in given.compare)))
+        before, after = (report.read(path) for path in given.compare)
+        single = after[0]["seed"] == "case"
+        print(report.cases(after, before) if single else report.comparison(before, after))
+        if given.into and single:
+            report.put_into(given.into, after, before)
         return 0
     tree = (given.product or HERE).resolve()
     # The package under test; the draws are those of this folder.

@@ -102,12 +102,15 @@ def distribution(records: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def cases(records: Sequence[Record]) -> str:
-    """The table of the single cases."""
+def cases(records: Sequence[Record], before: Sequence[Record] = ()) -> str:
+    """The table of the single cases; before: of another commit."""
     from benchmarks.anywhere.cases import CASES
 
-    lines = ["| case | DOFs | on 4f0c7d5 | s | of the plain work | goals | memory, MiB |"]
-    lines.append("|" + "---|" * 7)
+    earlier = {r["index"]: _spent(r) for r in before}
+    lines = [
+        "| case | DOFs | first seen | before, s | s | of the plain work | goals | memory, MiB |"
+    ]
+    lines.append("|" + "---|" * 8)
     for r in records:
         ratio = "–" if r["ratio"] is None else f"{score(r):.2g}"
         said = {"done": ratio, "unfinished": f"≥ {ratio}"}.get(r["status"], r["status"])
@@ -115,14 +118,21 @@ def cases(records: Sequence[Record]) -> str:
         goals = " / ".join(f"{goal:g}" for goal in GOALS[r["verb"]])
         lines.append(
             f"| `{r['verb']}`: {r['words']} | {r['dofs']:,} | {CASES[r['index']][1]} | "
-            f"{r['seconds']:.3g} | {said} | {goals} | {r['memory'] or 0.0:.0f} |"
+            f"{earlier.get(r['index'], '–')} | {_spent(r)} | {said} | {goals} | "
+            f"{r['memory'] or 0.0:.0f} |"
         )
     return "\n".join(lines)
 
 
-def put_into(page: Path, records: Sequence[Record]) -> None:
+def _spent(record: Record) -> str:
+    """Seconds, or how it ended."""
+    seconds = f"{record['seconds']:.3g}"
+    return {"done": seconds, "unfinished": f"> {seconds}"}.get(record["status"], record["status"])
+
+
+def put_into(page: Path, records: Sequence[Record], before: Sequence[Record] = ()) -> None:
     """The table of a run, of draws or of single cases, between its marks on a page of the
-    manual."""
+    manual. before: the cases on another commit."""
     single = records[0]["seed"] == "case"
     begin, end = (BEGIN_CASES, END_CASES) if single else (BEGIN, END)
     text = page.read_text("utf-8")
@@ -130,8 +140,10 @@ def put_into(page: Path, records: Sequence[Record]) -> None:
     after = rest.split(end, 1)[1]
     commits = ", ".join(dict.fromkeys(r["commit"] for r in records))
     seeds = ", ".join(dict.fromkeys(str(r["seed"]) for r in records))
-    title = "" if single else f", {len(records)} draws of seed {seeds}"
-    table = cases(records) if single else distribution(records)
+    title = f", {len(records)} draws of seed {seeds}"
+    if single:
+        title = "".join({f", before: {r['commit']}" for r in before})
+    table = cases(records, before) if single else distribution(records)
     page.write_text(f"{before}{begin}\nCommit {commits}{title}:\n\n{table}\n{end}{after}", "utf-8")
 
 
