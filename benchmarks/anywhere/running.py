@@ -18,6 +18,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import xarray as xr
+
 import assembly
 import modal
 from benchmarks.anywhere.cases import CASES
@@ -38,11 +40,13 @@ Prepared = tuple[Draw, Callable[[], Record]]
 def warm_up() -> None:
     """Import what public functions import at their first use.
 
-    PETSc and SLEPc are there by the import of the references.
+    PETSc and SLEPc are there by the import of the references. xarray looks for dask when it makes
+    its first dataset.
     """
     for package in (assembly, modal):
         for name in dir(package):
             getattr(package, name)
+    xr.Dataset({"x": ("i", [0.0])})
 
 
 def in_process(seed: int, index: int, tiny: bool = False) -> Record:

@@ -30,6 +30,18 @@ def test_tiny_draws_are_measured_and_right() -> None:
     assert all(" s, done), " in line for line in lines), lines
 
 
+def test_a_dataset_imports_no_more_after_the_warm_up() -> None:
+    # dask, where it is installed, took twice as long as the work of a small frequency response.
+    code = (
+        "import sys, xarray as xr\n"
+        "from benchmarks.anywhere.running import warm_up\n"
+        "warm_up(); before = set(sys.modules)\n"
+        "xr.Dataset({'x': ('i', [0.0])})\n"
+        "assert not set(sys.modules) - before, set(sys.modules) - before\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 @pytest.mark.parametrize(("bound", "wrong"), [(2e-3, False), (5e-4, True), (0.0, True)])
 def test_an_eigenvalue_is_wrong_beyond_its_stated_bound(bound: float, wrong: bool) -> None:
     answer = dict(eigenvalues=[[0.0, 1.001], [0.0, 3.0]], bounds=[bound, 0.0], k=2)
