@@ -2,7 +2,8 @@
 
 Conservative with positive definite stiffness K = LLᵀ, L⁻¹ML⁻ᵀ = NNᵀ, G = L⁻¹CL⁻ᵀ: in the
 coordinates (Lᵀq, NᵀLᵀv) the inverse state operator is the skew matrix S = [[−G, −N], [Nᵀ, 0]], S y
-= y/λ, so iS is Hermitian and every eigenvalue is exactly imaginary. A semidefinite one with plain
+= y/λ, so iS is Hermitian and every eigenvalue is exactly imaginary; where G = 0 they are 1/i times
+the singular values of N. A semidefinite one with plain
 zeros is brought to that form. Otherwise the pencil, deflated by the 2012 paper's transformation
 when there is a null chain, is solved for 1/λ, which favours the small |λ| that are wanted.
 
@@ -71,6 +72,9 @@ def definite(M: Array, C: Array, K: Array, k: int | None = None) -> tuple[Array,
     N, indefinite = la.lapack.dpotrf(0.5 * (mass + mass.T), lower=1, clean=1)
     if indefinite:
         return None
+    if not C.any():
+        Y, tau, _ = la.svd(N)
+        return 1.0 / tau[:k], la.solve_triangular(L, Y[:, :k], lower=True, trans="T") + 0j
     G = la.solve_triangular(L, la.solve_triangular(L, C, lower=True).T, lower=True).T
     S = np.zeros((2 * n, 2 * n))
     S[:n, :n] = -0.5 * (G - G.T)

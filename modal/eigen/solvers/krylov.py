@@ -52,15 +52,15 @@ def solve_krylov(
 ) -> Pairs:
     """At least k modes (Im λ ≥ 0) nearest τ, if there are so many, nearest first.
 
-    complete: raise ConvergenceError, its `partial` the Pairs that converged, where the method stops
-    short; otherwise these are returned, not verified. tolerance: of |γ/(λ − τ)|, in the residual of
-    the operator.
+    complete: verify them, and raise ConvergenceError, its `partial` the Pairs that converged, where
+    the method stops short; otherwise what converges is returned as it is. tolerance: of
+    |γ/(λ − τ)|, in the residual of the operator.
     """
     rank, conjugates = operator.rank, 1 if operator.tau.imag else 2
     count = min(conjugates * k + 2, rank)
     found = engine(operator.apply, operator.start(seed), count, tolerance)
     basis = found.basis
-    if not found.complete:
+    if not (complete and found.complete):
         partial = pairs_of(operator, basis, method)
         if not complete:
             return partial
@@ -81,8 +81,6 @@ def solve_krylov(
                 break
         more = max(4, 2 * (k - len(pairs.eigenvalues)))
         added = engine(locked.apply, start, min(more, room), tolerance)
-        if not added.complete and not complete:
-            return pairs
         if not added.complete:
             raise ConvergenceError(f"{method}: the check for missed modes did not converge", pairs)
         basis = orthonormal(np.hstack([basis, added.basis]))

@@ -9,7 +9,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.linalg.combination import Combination, Kronecker, Lazy
-from modal.eigen.solvers.dense import eigenpairs_in_order, largest_of_skew
+from modal.eigen.solvers.dense import definite, eigenpairs_in_order, largest_of_skew
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 20, 70])
@@ -50,3 +50,13 @@ def test_diagonals_and_products_without_the_matrix() -> None:
     x = rng.standard_normal((18, 2))
     np.testing.assert_allclose(total @ x, dense @ x)
     np.testing.assert_array_equal(Combination((18, 18)) @ x, np.zeros((18, 2)))
+
+
+def test_shapes_at_rest_are_real() -> None:
+    """Without velocity terms they are singular vectors of a real matrix of half the size."""
+    rng = np.random.default_rng(3)
+    A, B = rng.standard_normal((2, 20, 20))
+    M, K = np.eye(20) + A @ A.T, B @ B.T + np.diag(np.arange(1.0, 21.0))
+    omega, X = definite(M, np.zeros((20, 20)), K)
+    assert not X.imag.any()
+    assert np.allclose(omega**2, la.eigh(K, M, eigvals_only=True), rtol=1e-10)
