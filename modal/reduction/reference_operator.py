@@ -34,8 +34,13 @@ class ReferenceOperator:
     """
 
     def __init__(
-        self, family: AffineFamily, at: Coefficients, chosen: tuple[Array, float] | None = None
+        self,
+        family: AffineFamily,
+        at: Coefficients,
+        chosen: tuple[Array, float] | None = None,
+        least: float = 0.0,
     ) -> None:
+        """least: the shift, (rad/s)², that is tried first."""
         self.family = family
         self.mass_weights = middle(at.mass)
         self.mass = family.mass_operator(self.mass_weights)
@@ -47,18 +52,18 @@ class ReferenceOperator:
                 "M: must be positive definite, and has a diagonal entry that is not positive"
             )
         if chosen is None:
-            self._choose(at)
+            self._choose(at, least)
         else:
             self.weights, self.shift = chosen
             self._square = self._mean_square(self.weights)
 
-    def _choose(self, at: Coefficients) -> None:
+    def _choose(self, at: Coefficients, least: float) -> None:
         """Take the weights and shift of the first candidate that is positive definite.
 
         The middle of the sweep is nearest to all points; where it is too soft, the first point
         (often rest) comes next, then the middle with more and more mass.
         """
-        for weights, shift in self._candidates(at):
+        for weights, shift in self._candidates(at, least):
             self.weights, self.shift, self._square = weights, shift, self._mean_square(weights)
             self._factor = self._factorize()
             if self._factor is not None and self._lowest() > ZERO_PIVOT * self._square:
@@ -68,10 +73,10 @@ class ReferenceOperator:
             f"no shift up to {shift:.3g} (rad/s)² makes the stiffness positive definite"
         )
 
-    def _candidates(self, at: Coefficients) -> Iterator[tuple[Array, float]]:
+    def _candidates(self, at: Coefficients, least: float) -> Iterator[tuple[Array, float]]:
         center = middle(at.stiffness)
         free = self.family.rigid.shape[1] > 0
-        start = 1e-9 * self._mean_square(center) if free else 0.0
+        start = max(least, 1e-9 * self._mean_square(center) if free else 0.0)
         yield center, start
         yield at.stiffness[0], start
         # K + σM is positive definite for a σ of the size of K/M, if M is.

@@ -16,7 +16,8 @@ coordinates of K_ref⁻¹P_iV in Z. With μ_i the largest |c_i| and Q = Σ μ_i�
 
     H_VZ H_VZᴴ, H_ZVᴴH_ZV ≼ γ²Q,   γ² = Σ |c_i/μ_i|²
 
-so that κ and τ are Frobenius norms of γ²Q^½H_VV⁻¹Q^½ and γH_VV⁻¹Q^½, of the order of V.
+so that κ and τ are Frobenius norms of γ²Q^½H_VV⁻¹Q^½ and γH_VV⁻¹Q^½, of the order of V. Sums over
+the poles of H_VV⁻¹ give them at every ω without a factorization.
 
 V starts from the lowest modes of (K_ref, M) and the static responses (K_ref⁻¹M)^j K_ref⁻¹f, and
 grows by K_ref⁻¹ × residual.
@@ -35,12 +36,14 @@ import scipy.sparse.linalg as spla
 from assembly.linalg.symmetric import ROUND_OFF
 from assembly.magnitudes import ENTRIES
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.solvers.dense import general
+from modal.eigen.solvers.shape_basis import lift
+from modal.eigen.tolerances import GROUP
+from modal.proofs.ratios import skew_ratio
 from modal.reduction.affine import AffineFamily
-from modal.reduction.basis import mass_bounds
 from modal.reduction.mass_basis import MassBasis
 from modal.reduction.reference_operator import ReferenceOperator
 from modal.reduction.space import SAMPLE, WIDEST
-from modal.response.direct import singular
 from modal.types import Array, Complex, Index, Mask
 
 MARGIN = 1.5  # ω_c over the largest frequency, in the first basis
@@ -89,17 +92,14 @@ class ForcedBasis:
         shift: float = 0.1,
     ) -> None:
         """highest: the largest angular frequency, rad/s. fewest: modes of the first basis. shift:
-        √σ over the largest frequency, at least, where one is needed."""
+        √σ over the largest frequency, at least."""
         self.n, self.highest = system.n, highest
         whole = FrozenSystem(M=system.M, C=system.damping, K=system.stiffness, rigid=system.rigid)
         family = AffineFamily(lambda _: whole, {})
         at = family.coefficients([{}])
-        self.reference = ReferenceOperator(family, at)
+        # Rigid and soft motions are not to be small in the energy norm.
+        self.reference = ReferenceOperator(family, at, least=(shift * highest) ** 2)
         weights, self.shift = self.reference.weights, self.reference.shift
-        least = (shift * highest) ** 2
-        if 0.0 < self.shift < least:  # rigid motions are not to be small in the energy norm
-            self.reference.destroy()
-            self.reference, self.shift = ReferenceOperator(family, at, (weights, least)), least
         mass = self.reference.mass
         self.K_ref = sp.csr_matrix(family.symmetric_part(weights) + self.shift * mass)
         E, K = whole.damping, whole.stiffness
@@ -108,10 +108,11 @@ class ForcedBasis:
         for name, (A, of) in halves.items():
             if spla.norm(A) > ROUND_OFF * spla.norm(of):
                 self.parts[name] = sp.csr_matrix(0.5 * A)
-        self.gyroscopic = _mass_norm(self.parts["G"], mass) if "G" in self.parts else 0.0
+        turning = self.parts.get("G", sp.csr_matrix((self.n, self.n)))
+        self.gyroscopic = skew_ratio(turning, self.parts["M"])
         self.largest = np.abs(self.factors(np.array([highest]))[0])
         self.force = force
-        self.basis = MassBasis(self.K_ref)
+        self.basis, self.complement = MassBasis(self.K_ref), MassBasis(self.K_ref)
         self.responses = {name: np.zeros((self.n, 0)) for name in self.parts}  # K_ref⁻¹ A V
         self.count, self.cutoff, self.complete = fewest // 2, np.inf, False
         self.compliance: Array | None = None
@@ -125,15 +126,14 @@ class ForcedBasis:
         """Twice as many of the lowest modes of (K_ref, M) as before; `complete` with those up to
         the first that is far enough above the largest frequency."""
         self.count, w = min(2 * self.count, self.n), self.highest
-        modes = self.reference.start(self.count).V
-        values = np.einsum("ij,ij->j", modes, self.K_ref @ modes)
-        order = np.argsort(values)
+        space = self.reference.start(self.count).V
+        values, Y = la.eigh(space.T @ (self.K_ref @ space))
         goal = MARGIN**2 * (w**2 + self.shift + w * self.gyroscopic)
-        needed = int(np.searchsorted(values[order], goal)) + 1
-        self.complete = needed <= self.count or self.count == self.n
-        self.modes = modes[:, order[:needed]]
-        if needed <= len(order):
-            self.cutoff = float(np.sqrt(values[order[needed - 1]]))
+        needed = int(np.searchsorted(values, goal)) + 1
+        self.complete = needed <= len(values) or self.count == self.n
+        self.modes = lift(space, Y[:, :needed])
+        if needed <= len(values):
+            self.cutoff = float(np.sqrt(values[needed - 1]))
 
     def begin(self, responses: int, noise: float = 10.0) -> None:
         """The modes and static responses.
@@ -160,44 +160,74 @@ class ForcedBasis:
         V, KV = self.basis.V, self.basis.MV
         r, before = self.basis.size, self.responses["M"].shape[1]
         self.load = V.T @ self.force
-        for name, A in self.parts.items():
-            new = self.reference.solve(A @ V[:, before:])
-            self.responses[name] = np.hstack([self.responses[name], new])
-        stacked = np.hstack(list(self.responses.values()))
+        new = {name: self.reference.solve(A @ V[:, before:]) for name, A in self.parts.items()}
+        self.responses = {name: np.hstack([X, new[name]]) for name, X in self.responses.items()}
+        stacked, fresh = (np.hstack(list(X.values())) for X in (self.responses, new))
         inside = KV.T @ stacked
         self.reduced = np.stack(np.split(inside, len(self.parts), axis=1))
-        stacked = stacked - V @ inside
-        stacked -= V @ (KV.T @ stacked)
-        complement = MassBasis(self.K_ref)
+        for _ in range(2):
+            fresh -= V @ (KV.T @ fresh)
+        # What V took from Z is no longer in Z.
+        taken = la.null_space((self.complement.MV.T @ V[:, before:]).T)
+        self.complement.V, self.complement.MV = (
+            lift(X, taken) for X in (self.complement.V, self.complement.MV)
+        )
         if r < self.n:
-            complement.append(*complement.directions(stacked.copy()))
-        self.complement = complement.V
-        self.coordinates = complement.MV.T @ stacked
+            self.complement.append(*self.complement.directions(fresh))
+        self.coordinates = self.complement.MV.T @ (stacked - V @ inside)
         scaled = self.coordinates * np.repeat(self.largest, r)
         gram = (scaled.T @ scaled).reshape(len(self.parts), r, len(self.parts), r)
         self.coupling = np.einsum("iris->rs", gram)  # Q
+        self._diagonalize()
+
+    def _diagonalize(self, split: float = 1e-10) -> None:
+        """The poles λ_j of (H_VV + split I)⁻¹ = Σ x_j y_jᴴ / (iω − λ_j), and what norms need.
+
+        split: makes simple ones of the double pole at zero of free motions.
+        """
+        one, zero = np.eye(self.basis.size), self.factors(np.zeros(1))[0].real
+        parts = dict(zip(self.parts, self.reduced, strict=True))
+        K = (1.0 + split) * one + np.tensordot(zero, self.reduced, axes=1)
+        M, C = parts["M"], parts.get("G", 0.0 * one) + parts.get("D", 0.0 * one)
+        unit = 1.0 / np.sqrt(np.linalg.norm(M, 2))
+        poles, X, self.left = general(unit**2 * M, unit * C, K, singular=GROUP)
+        self.poles, self.split = unit * poles, split
+        slope = 2.0 * (M @ X) * self.poles + C @ X
+        self.right = X / (self.left.conj() * slope).sum(axis=0)
+        (x, xQ), (y, yQ) = (
+            [V.conj().T @ A @ V for A in (one, self.coupling)] for V in (self.right, self.left)
+        )
+        # ‖A^½ H⁻¹ B^½‖² as a form in the 1/(iω − λ_j), for (A, B) = (I, I), (I, Q), (Q, Q).
+        self.forms = [x * y.T, x * yQ.T, xQ * yQ.T]
 
     def at(self, w: Array) -> _Points:
         """The Galerkin solutions at angular frequencies (F,), and bounds of their errors."""
-        c, Q = self.factors(w), self.coupling
-        H = np.eye(self.basis.size) + np.tensordot(c, self.reduced, axes=1)
-        try:
-            inverse = np.linalg.inv(H)
-        except np.linalg.LinAlgError:
-            raise singular(float(w[np.abs(np.linalg.det(H)).argmin()])) from None
-        y = inverse @ self.load
-        residual = -(c[:, :, None] * y[:, None, :]).reshape(len(w), -1) @ self.coordinates.T
-        image = inverse @ Q
-        gamma = np.linalg.norm(c / self.largest, axis=1)
-        tau = gamma * np.sqrt(np.einsum("fij,fij->f", image, inverse.conj()).real)
-        kappa = gamma**2 * np.sqrt(np.einsum("fij,fij->f", Q @ image, inverse.conj()).real)
-        alpha = 1.0 - (w**2 + self.shift + w * self.gyroscopic) / self.cutoff**2
-        bounded, size = kappa < alpha, np.linalg.norm(y, axis=1)
-        terms = np.abs(c) * np.linalg.norm(self.reduced @ y.T, axis=1).T
-        noise = self.round_off * np.linalg.norm(inverse, axis=(1, 2)) * (size + terms.sum(axis=1))
-        beyond = np.linalg.norm(residual, axis=1) / np.where(bounded, alpha - kappa, np.nan)
-        in_basis, outside = tau * beyond + noise, beyond + noise
-        relative = np.where(bounded, np.hypot(in_basis, outside) / size, kappa / alpha)
+        c, r = self.factors(w), self.basis.size
+        y, missed = np.zeros((len(w), r), complex), np.tile(self.load, (len(w), 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weights = 1.0 / (1j * w[:, None] - self.poles)
+            for _ in range(3):
+                y = y + (weights * (missed @ self.left.conj())) @ self.right.T
+                images = c.T[:, :, None] * (y @ self.reduced.transpose(0, 2, 1))
+                missed = self.load - y - images.sum(axis=0)
+            sizes = [np.einsum("fj,fj->f", weights.conj(), weights @ P.T).real for P in self.forms]
+            # Round-off of these sums; then back from H_VV + split I.
+            noise = [(np.abs(weights) @ np.sqrt(np.abs(P.diagonal()))) ** 2 for P in self.forms]
+            eps = 2.0 * r * np.finfo(float).eps
+            inverse, tau, kappa = (np.sqrt(a + eps * b) for a, b in zip(sizes, noise, strict=True))
+            moved = 1.0 / np.maximum(1.0 - self.split * inverse, 0.0)
+            inverse, tau = moved * inverse, moved * tau
+            kappa = kappa + self.split * np.sqrt(np.trace(self.coupling)) * inverse * tau
+            gamma = np.linalg.norm(c / self.largest, axis=1)
+            tau, kappa = gamma * tau, gamma**2 * kappa
+            residual = -(c[:, :, None] * y[:, None, :]).reshape(len(w), -1) @ self.coordinates.T
+            alpha = 1.0 - (w**2 + self.shift + w * self.gyroscopic) / self.cutoff**2
+            bounded, size = kappa < alpha, np.linalg.norm(y, axis=1)
+            terms = size + np.linalg.norm(images, axis=2).sum(axis=0)
+            noise = inverse * (self.round_off * terms + np.linalg.norm(missed, axis=1))
+            beyond = np.linalg.norm(residual, axis=1) / np.where(bounded, alpha - kappa, np.nan)
+            in_basis, outside = tau * beyond + noise, beyond + noise
+            relative = np.where(bounded, np.hypot(in_basis, outside) / size, kappa / alpha)
         return _Points(y, residual, in_basis, outside, relative)
 
     def grow(self, points: _Points, worse: Mask) -> None:
@@ -212,7 +242,7 @@ class ForcedBasis:
         for block in blocks if len(self.coordinates) else ():
             U, sizes, _ = la.svd(block, full_matrices=False)
             chosen = U[:, : min(WIDEST, int((sizes > 1e-8 * sizes[0]).sum()))]
-            self._include(self.complement @ chosen)
+            self._include(self.complement.V @ chosen)
 
     def destroy(self) -> None:
         """Give the memory of the factor back."""
@@ -244,8 +274,8 @@ def respond_on_basis(
     """Enter the response at angular frequencies (F,), rad/s, to ‖e‖ ≤ accuracy ‖q‖ in the energy
     norm.
 
-    probes (P,): numbers of degrees of freedom. It ends when all is finished, when the error falls
-    no more, or as soon as the frequencies left take less time at `direct_seconds` each, s.
+    probes (P,): numbers of degrees of freedom. It ends when all is finished but where the error
+    falls no more, or as soon as the frequencies left take less time at `direct_seconds` each, s.
     trial: of the time of all direct solves, what a basis may take whose end is not in sight.
     """
     w, clock = angular_frequencies, time.process_time
@@ -260,28 +290,31 @@ def respond_on_basis(
         root = np.sqrt(1.0 - MARGIN**-2)
         basis.begin(max(1, int(np.log(accuracy) / np.log((1.0 - root) / (1.0 + root)))))
         some = np.unique(np.linspace(0, len(w) - 1, SAMPLE).astype(int))
-        blocks = int(np.ceil(len(w) * basis.basis.size**2 / ENTRIES * 2))
+        blocks = int(np.ceil(len(w) * basis.basis.size * len(basis.parts) / ENTRIES))
         for block in (some, *np.array_split(np.arange(len(w)), blocks)):
-            group, before = block[~out.finished[block]], np.inf
+            group, before, each = block[~out.finished[block]], np.inf, np.inf
             while group.size:
                 begun = clock()
-                basis.project()
+                if basis.responses["M"].shape[1] < basis.basis.size:
+                    basis.project()
+                    projecting = clock() - begun
                 projected = clock()
                 points = basis.at(w[group])
                 good = points.relative <= accuracy
                 out.enter(group[good], *basis.at_probes(points, good, probes))
                 out.size, out.solves = basis.basis.size, basis.reference.solves
-                each, group = (clock() - projected) / len(group), group[~good]
+                # What few points take is hardly more than what one does.
+                each, group = min(each, (clock() - projected) / len(group)), group[~good]
                 if not group.size:
                     break
                 error = float(points.relative[~good].max())
                 if not error < before:
-                    return
+                    break  # round-off next to a resonance, as a rule; others may be finished
                 # It falls on as it did so far, in the first round to the accuracy.
                 fall = error / before or accuracy / error
                 rounds = max(1.0, np.log(accuracy / error) / np.log(fall))
                 left = np.count_nonzero(~out.finished)
-                seconds = rounds * (projected - begun + each * group.size) + each * left
+                seconds = rounds * (projecting + each * group.size) + each * left
                 late = rounds > 1.0 and clock() - start > trial * direct_seconds * len(w)
                 if late or seconds > direct_seconds * left:
                     return
@@ -289,11 +322,3 @@ def respond_on_basis(
                 before = error
     finally:
         basis.destroy()
-
-
-def _mass_norm(G: sp.csr_matrix, mass: sp.csr_matrix) -> float:
-    """A bound of |xᴴGx| / xᴴMx: the largest row sum of |G| scaled by diag(M), over that of M."""
-    diagonal = mass.diagonal()
-    scale = sp.diags(1.0 / np.sqrt(diagonal))
-    low, _ = mass_bounds(mass, diagonal)
-    return float(abs(scale @ G @ scale).sum(axis=1).max()) / low
