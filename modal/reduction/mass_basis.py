@@ -11,8 +11,7 @@ from modal.eigen.solvers.shape_basis import lift
 from modal.eigen.tolerances import HALF
 from modal.types import Array
 
-# Least eigenvalue of a Gram matrix from which one pass leaves round-off only; and of a column's
-# size: what is left below this after the first pass is not a new direction.
+# Of a column's size: what is left below this after the first pass is not a new direction.
 CLEAR = np.sqrt(HALF)
 
 
@@ -30,7 +29,8 @@ class MassBasis:
     def directions(self, block: Array) -> tuple[Array, Array]:
         """What the block (n, q) brings beyond V, M-orthonormal (n, p ≤ q), and M times it.
 
-        Gram–Schmidt, twice where what is left of a column is small; then the eigenvectors of the
+        Gram–Schmidt, twice where less than half of a square is left (one pass enlarges what V lacks
+        in orthogonality by what is lost, block after block); then the eigenvectors of the
         Gram matrix, which reveal the rank; and all once more where a direction was small. Strongest
         directions first.
         """
@@ -45,7 +45,7 @@ class MassBasis:
                 product -= lift(self.MV, share)
                 gram = block.T @ product
                 theta, Y = la.eigh(0.5 * (gram + gram.T))
-                clear = len(theta) > 0 and theta[0] > CLEAR
+                clear = len(theta) > 0 and theta[0] > 0.5
                 if clear:
                     break
             kept = np.flatnonzero(theta > threshold**2)[::-1]
