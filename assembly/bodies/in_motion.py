@@ -284,9 +284,8 @@ class BodiesMotion:
         stack, total = self.stack, np.zeros(self.path.shape[1:])
         shape = (1 if exact is False else 3, *total.shape[:-1], len(stack.rows))
         tangents = np.zeros(shape)
-        if isinstance(exact, bool):
-            parts = [(*entry, exact) for entry in stack.families]
-        else:
+        parts: list[Any] = [(*entry, exact) for entry in stack.families]
+        if not isinstance(exact, bool):
             parts = stack.apart(exact)
         for family, where, body, rates in parts:
             passage = self._passage(where, body)
