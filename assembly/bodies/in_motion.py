@@ -113,7 +113,7 @@ class MovingBodies:
         self.first_node = np.cumsum([0, *(len(body.dofs.coordinates) for body in self.bodies)])
         self.dofs = DofMap.joined([body.dofs for body in self.bodies])
         self.families = list(self._joined())
-        self._apart: dict[bytes, list[tuple[ElementFamily, slice, Index | int, bool]]] = {}
+        self._apart: dict[bytes, list[tuple[ElementFamily, slice, Any, bool | Index]]] = {}
         self.rayleigh = np.array([body.rayleigh for body in self.bodies])
         self.inertia_loads, self.damper_loads = (
             np.concatenate([getattr(body.operators, name) for body in self.bodies])
@@ -169,9 +169,9 @@ class MovingBodies:
             counts = [len(f.map.connectivity) for f in families]  # type: ignore[attr-defined]
             yield joint, slice(None), np.repeat(numbers, counts)
 
-    def apart(self, dofs: Index) -> list[tuple[ElementFamily, slice, Index | int, bool]]:
-        """The families, elements that have one of the DOFs and others apart, and which these
-        are."""
+    def apart(self, dofs: Index) -> list[tuple[ElementFamily, slice, Any, bool | Index]]:
+        """The families, elements that have one of the DOFs and others apart, their bodies, and
+        which of their DOFs these are."""
         key = dofs.tobytes()
         if key not in self._apart:
             chosen = np.isin(np.arange(self.size), dofs)
@@ -284,9 +284,8 @@ class BodiesMotion:
         stack, total = self.stack, np.zeros(self.path.shape[1:])
         shape = (1 if exact is False else 3, *total.shape[:-1], len(stack.rows))
         tangents = np.zeros(shape)
-        if isinstance(exact, bool):
-            parts = [(*entry, exact) for entry in stack.families]
-        else:
+        parts: list[Any] = [(*entry, exact) for entry in stack.families]
+        if not isinstance(exact, bool):
             parts = stack.apart(exact)
         for family, where, body, rates in parts:
             passage = self._passage(where, body)

@@ -189,9 +189,10 @@ class BeamFamily(FiniteMotion):
     def element_forces(self) -> Callable[..., AnyArray]:
         return self._large.forces
 
-    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool]]:
-        having = np.any(dofs[self.map.index] & (self.map.index >= 0), axis=1)
-        return [(self._some(E), E, has) for E, has in ((having, True), (~having, False)) if E.any()]
+    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool | Index]]:
+        chosen = dofs[self.map.index] & (self.map.index >= 0)
+        having, slots = chosen.any(axis=1), np.flatnonzero(chosen.any(axis=0))
+        return [(self._some(E), E, at) for E, at in ((having, slots), (~having, False)) if E.any()]
 
     def _some(self, chosen: Mask) -> BeamFamily:
         arms = None if self.arms is None else self.arms[chosen]

@@ -212,10 +212,11 @@ class ElementFamily:
         """
         raise NotImplementedError
 
-    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool]]:
+    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool | Index]]:
         """Families that together are this one, or itself, to linearize some by other means.
 
-        Each with the numbers of its elements, and whether these have DOFs of those chosen (size,).
+        Each with the numbers of its elements, and which of an element's DOFs are among those chosen
+        (size,): `rates` of `linearized`.
         """
         return [(self, slice(None), True)]
 
@@ -223,7 +224,7 @@ class ElementFamily:
         """`force` at several instants, (P, size)."""
         return np.stack([self.force(passage.at(n)) for n in range(len(passage.u))])
 
-    def linearized_at(self, passage: Passage, rates: bool) -> tuple[Array, list[list[Any]]]:
+    def linearized_at(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[list[Any]]]:
         """`linearized` at several instants: forces (P, size), and derivatives at each."""
         each = [self.linearized(passage.at(n), rates) for n in range(len(passage.u))]
         return np.stack([force for force, _ in each]), [changes for _, changes in each]
@@ -238,10 +239,11 @@ class ElementFamily:
         elastic = self.stiffness() @ (passage.u + b * passage.v)
         return np.asarray(elastic + a * (self.mass() @ passage.v))
 
-    def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
+    def linearized(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[Any]]:
         """`force` and its derivatives by u, v and a.
 
         Without `rates` that by u alone, for Newton's method: forces of rates may be left out of it.
+        With numbers of an element's DOFs those by their v and a may be the only ones.
         With `passage.step` the stresses in it may be those that the step foresees: linear in it,
         they leave out what a slender part stretches by turning along straight lines, and Newton's
         method takes larger and fewer steps (Magisano, Leonetti & Garcea, Comput. Methods Appl.

@@ -14,7 +14,7 @@ from assembly.elements.beam_shapes import symmetric
 from assembly.elements.family import Beyond, ElementFamily, Passage, Rates
 from assembly.elements.large_rotation import STEP, value_and_jacobian
 from assembly.elements.scatter import ElementMap
-from assembly.types import AnyArray, Array
+from assembly.types import AnyArray, Array, Index
 
 
 class FiniteMotion(ElementFamily):
@@ -90,11 +90,15 @@ class FiniteMotion(ElementFamily):
 
     # What is beyond that.
 
-    def _derivative(self, forces: Callable[[AnyArray], AnyArray], y: Array) -> tuple[Array, Array]:
-        """Forces (E, n) and their derivative by y (E, m n), where the elements have DOFs."""
-        n = self._forms.shape[-1]
-        columns = np.add.outer(np.arange(0, y.shape[-1], n), self.map.columns).ravel()
-        return value_and_jacobian(forces, y, columns)
+    def _derivative(
+        self, forces: Callable[[AnyArray], AnyArray], y: Array, rates: bool | Index = True
+    ) -> tuple[Array, Array]:
+        """Forces (E, n) and their derivative by y (E, m n), where the elements have DOFs, by their
+        rates at those of `rates`."""
+        n, own = self._forms.shape[-1], self.map.columns
+        chosen = own if isinstance(rates, bool) else rates
+        columns = np.concatenate([own, n + chosen, 2 * n + chosen])
+        return value_and_jacobian(forces, y, columns[columns < y.shape[-1]])
 
     def _rate_slopes(self, d: Array, coefficients: Array, b: float) -> tuple[Array, Array | None]:
         """The derivatives (E, n, n) by s at s d of M and of the damping of strain rates, s = 0."""
@@ -134,24 +138,24 @@ class FiniteMotion(ElementFamily):
             forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
         return np.asarray(forces - self._linear(d, c))
 
-    def linearized_at(self, passage: Passage, rates: bool) -> tuple[Array, list[list[Any]]]:
+    def linearized_at(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[list[Any]]]:
         force, changes = self._linearized(passage, rates)
         matrices = [[self.map.matrix(A[n]) for A in changes] for n in range(len(force))]
         return np.stack([self.map.vector(own) for own in force]), matrices
 
-    def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
+    def linearized(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[Any]]:
         force, changes = self._linearized(passage, rates)
         return self.map.vector(force), [self.map.matrix(A) for A in changes]
 
-    def _linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Array]]:
+    def _linearized(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[Array]]:
         """Forces (..., E, n) of the elements and their derivatives (..., E, n, n)."""
         state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
         M, C = self._linear_rates(passage.omega)
         drag = passage.drag, self._resistance(passage.rayleigh[1])
-        rests = not (rates or np.any(v) or np.any(a))
-        moving, law = state if rates else d, self.element_forces
+        moving, law = d if rates is False else state, self.element_forces
+        rests = moving is d and passage.rests
         if passage.step is not None:
             before, after = self.map.gather(passage.step)
             law = self.foreseen(before, after, c)
@@ -164,7 +168,7 @@ class FiniteMotion(ElementFamily):
             at = np.concatenate([at, still], axis=-1)
             return law(at, c, drag)
 
-        value, by = self._derivative(forces, moving)
+        value, by = self._derivative(forces, moving, rates)
         linear = self._linear_inertia(c), C + self._damping, M
         for A, x in zip(linear, (d, v, a), strict=True):
             value = value - (A @ x[..., None])[..., 0]

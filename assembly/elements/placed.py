@@ -121,7 +121,7 @@ class PlacedFamily(ElementFamily):
         own = self.inner.force(self._own_passage(passage))
         return np.asarray(self.B.T @ own - self._proportional @ passage.v)
 
-    def linearized(self, passage: Passage, rates: bool) -> tuple[Array, list[Any]]:
+    def linearized(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[Any]]:
         force, own = self.inner.linearized(self._own_passage(passage), rates)
         changes = [self._carried(A) for A in own]
         if rates:

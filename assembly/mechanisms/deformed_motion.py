@@ -118,9 +118,13 @@ class DeformedMotion:
         if not len(self.slaves):
             return np.zeros((*gap.shape[:-1], 0))
         J = at.G[0][..., self.held, :][..., self._slave_places]
-        step = np.linalg.solve(J, gap[..., self.held, None])[..., 0]
+        apart = ConvergenceError("the joints of the deformed mechanism cannot be closed")
+        try:
+            step = np.linalg.solve(J, gap[..., self.held, None])[..., 0]
+        except np.linalg.LinAlgError as singular:
+            raise apart from singular
         if not np.all(np.isfinite(step)):
-            raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
+            raise apart
         return np.asarray(step)
 
 

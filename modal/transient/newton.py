@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,16 +36,17 @@ def _guess(name: str, near: Any) -> dict[str, Array]:
     return {} if path is None else {name: path[0]}
 
 
-def backwards(q: Array, v: Array, a: Array, times: Sequence[float]) -> list[Array]:
-    """Displacements at times before a start, s, of constant acceleration."""
-    return [q - s * v + 0.5 * s * s * a for s in times]
+def middles(q: Array, v: Array, h: float) -> list[Array]:
+    """Those of steps of length h before a start, for `predicted`: of a motion without acceleration,
+    which is that of modes that the step does not resolve."""
+    return [q - s * h * v for s in (0.5, 1.5, 2.5)]
 
 
 def predicted(last: Array, before: Array, earlier: Array) -> Array:
-    """The next of three displacements in which forces were balanced, on a parabola.
+    """The middle of the next step, on the parabola through those of three steps.
 
-    Velocities are left out, and displacements at other instants: those of modes that the step does
-    not resolve change their sign at every step.
+    Velocities are left out, and ends of steps: those of modes that the step does not resolve change
+    their sign at every step.
     """
     return 3.0 * (last - before) + earlier
 
@@ -143,17 +144,25 @@ class Newton:
         correction: of x, with its size in units of what may be left. A correction θ times the one
         before leaves θ/(1 − θ) of its size. The matrix is formed again where the corrections at
         this rate take longer than a new one; exactly, where this is the rate of one just formed.
+        Where that of an earlier step leads away, from the start; the next step then forms its own.
         """
-        last, fresh = 0.0, False
+        start, last, fresh, kept, left = x, 0.0, False, True, False
         for _ in range(self.ITERATIONS):
             forms = self.factor is None
             change, size = correction(x)
             if not np.isfinite(size):
                 break
+            kept = kept and not forms
+            if kept and last and size > last:
+                x, last, left = start, 0.0, True
+                self.destroy()
+                continue
             x, rate = x + change, min(max(size / last, self.TRUSTED), 1.0) if last else 1.0
             if size <= 1.0 or size * rate <= 1.0 - rate:
+                if left:
+                    self.destroy()
                 return x
-            if last and size * rate**self.TANGENT > 1.0:
+            if (last or left) and size * rate**self.TANGENT > 1.0:
                 self.exact = self.exact or fresh
                 self.destroy()
             last, fresh = size, forms
@@ -170,28 +179,28 @@ class Newton:
         """The factors of the matrix of Newton's method, of the last state, for steps of length
         h."""
         self.factor = factorized(self.matrix(at, h))
-        *arguments, guess = self._arguments
-        self._made_for, self._made_at = h, (*arguments, self.exact, guess)
+        self._made_for, self._made_at = h, self._arguments
         return self.factor
 
     def memory(self) -> dict[str, Array]:
         """What the next step takes from earlier ones besides the state, as arrays."""
         out = _guess("near", self._near)
         out |= _guess("ended", self._ended[2] if self._ended else None)
+        out["e"] = np.asarray(self.exact)
         if self.factor is not None:
-            *at, exact, guess = self._made_at
+            *at, guess = self._made_at
             out |= _guess("guess", guess) | {
                 name: np.asarray(value)
-                for name, value in zip("htqvae", (self._made_for, *at, exact), strict=True)
+                for name, value in zip("htqva", (self._made_for, *at), strict=True)
             }
         return out
 
     def recall(self, memory: Mapping[str, Array]) -> None:
         """Continue with what `memory` gave: the same matrix and the same guess, bit by bit."""
+        self.exact = bool(memory.get("e", True))  # earlier files have exact ones only
         if "h" in memory:
             self._near = _Near.of(memory, "guess")
             at = self.state(float(memory["t"]), memory["q"], memory["v"], memory["a"])
-            self.exact = bool(memory.get("e", True))  # earlier files have exact ones only
             self.factorize(at, float(memory["h"]))
         self._near, ended = _Near.of(memory, "near"), _Near.of(memory, "ended")
         if ended:

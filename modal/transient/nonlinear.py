@@ -37,14 +37,14 @@ from modal.eigen.tolerances import ZERO
 from modal.transient.integrators.generalized_alpha import AlphaParameters
 from modal.transient.integrators.stages import Force, Stages, State
 from modal.transient.loads import InertiaLoads, Load
-from modal.transient.newton import Newton, backwards, predicted
+from modal.transient.newton import Newton, middles, predicted
 from modal.types import Array
 
 BALANCED = 1e-10  # of the largest part of the energy: the error that a step may leave
 
 
 class NonlinearAlpha(Newton, AlphaParameters):
-    """`State.carried`: A, a, the powers (3,) of loads, drives and dampers, and the last two q.
+    """`State.carried`: A, a, the powers (3,) of loads, drives and dampers, the last three middles.
 
     rho_infinity: spectral radius at infinite frequency, 0 to 1; 1 damps nothing.
     """
@@ -62,12 +62,12 @@ class NonlinearAlpha(Newton, AlphaParameters):
         ahead, A = (self.alpha_m - self.alpha_f) * h, a
         if ahead:
             A = self.acceleration(t + ahead, q + ahead * v + 0.5 * ahead**2 * a, v + ahead * a)
-        return State(q, v, np.concatenate([A, a, powers, *backwards(q, v, a, (h, 2.0 * h))]))
+        return State(q, v, np.concatenate([A, a, powers, *middles(q, v, h)]))
 
     def _step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         am, af, beta, gamma = self.alpha_m, self.alpha_f, self.beta, self.gamma
         q, v, n = state.q, state.v, len(state.q)
-        A, a, powers, *earlier = np.split(state.carried, (n, 2 * n, 2 * n + 3, 3 * n + 3))
+        A, a, powers, carried = np.split(state.carried, (n, 2 * n, 2 * n + 3))
         force, at = self.load(t + h), None
 
         def motion(A_new: Array) -> tuple[Array, Array, Array]:
@@ -84,14 +84,15 @@ class NonlinearAlpha(Newton, AlphaParameters):
             return change, beta * h * h * self.size(change, q_new, h * v_new)
 
         self.renew_for(h)
-        ahead = predicted(q, *earlier) - q - h * v
+        earlier = carried.reshape(3, n)
+        ahead = 2.0 * (predicted(*earlier) - q) - h * v
         A_new = self.corrected((ahead / (h * h) - (0.5 - beta) * A) / beta, correction)
         q_new, v_new, a_new = motion(A_new)
         after = self.powers(at, force)
         middle = 0.5 * (q + q_new), 0.5 * (v + v_new)
         work = 0.5 * h * (powers + after)
         stages = Stages(np.array([0.5]), np.ones(1), middle[0][None], middle[1][None], work)
-        carried = np.concatenate([A_new, a_new, after, q, earlier[0]])
+        carried = np.concatenate([A_new, a_new, after, middle[0], *earlier[:2]])
         return State(q_new, v_new, carried), stages
 
     def matrix(self, at: Any, h: float) -> sp.csr_matrix:
@@ -116,12 +117,12 @@ class EnergyMomentum(Newton):
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
         """The state at t, with midpoints before it and its energy."""
-        middles = backwards(q, v, self.acceleration(t, q, v), (0.5 * h, 1.5 * h, 2.5 * h))
-        return State(q, v, np.concatenate([*middles, [self.ended(t, q, v).energies.total, h]]))
+        energy = self.ended(t, q, v).energies.total
+        return State(q, v, np.concatenate([*middles(q, v, h), [energy, h]]))
 
     def _step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         q, v, n = state.q, state.v, len(state.q)
-        *middles, (start, _) = np.split(state.carried, (n, 2 * n, 3 * n))
+        *earlier, (start, _) = np.split(state.carried, (n, 2 * n, 3 * n))
         middle, end, force = t + 0.5 * h, t + h, self.load(t + 0.5 * h)
         work, balanced, alpha, last = np.zeros(3), False, 0.0, 0.0
 
@@ -156,13 +157,13 @@ class EnergyMomentum(Newton):
             return change, max(h * self.size(change, q_new, h * v_new), abs(gap))
 
         self.renew_for(h)
-        vm = self.corrected((2.0 / h) * (predicted(*middles) - q), correction)
+        vm = self.corrected((2.0 / h) * (predicted(*earlier) - q), correction)
         q_new, v_new, q_m = q + h * vm, 2.0 * vm - v, q + 0.5 * h * vm
         stages = Stages(np.array([0.5]), np.ones(1), q_m[None], vm[None], work)
         due = start + float(work[2])
         if not balanced:
             due = self.ended(end, q_new, v_new).energies.total
-        return State(q_new, v_new, np.concatenate([q_m, *middles[:2], [due, h]])), stages
+        return State(q_new, v_new, np.concatenate([q_m, *earlier[:2], [due, h]])), stages
 
     def matrix(self, at: Any, h: float) -> sp.csr_matrix:
         """That of Newton's method for v_m; its mass also gives the direction of α d."""

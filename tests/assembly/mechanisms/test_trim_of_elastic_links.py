@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -291,6 +292,19 @@ def test_the_stiffness_is_the_derivative_that_the_exact_tangents_have() -> None:
     _, _, expected = at.tangents()
     rough = abs(at.tangents(exact=False)[2] - expected).max()
     assert abs(at.stiffness()[0] - expected).max() < 1e-3 * rough
+    # By velocities and accelerations of the DOFs only that joints turn, of 6 an element.
+    parts = at.bodies.stack.apart(at.motion.slaves)
+    counts = [np.size(chosen) for *_, chosen in parts if chosen is not False]
+    assert counts and max(counts) <= 4
+
+
+def test_joints_whose_conditions_are_singular_are_one_line() -> None:
+    """A step of Newton's method may lead there, and is taken again shorter."""
+    machine = slender(10.0, 0.5)
+    at = machine.displaced(0.0, *np.zeros((3, len(machine.elastic(None).masters))))
+    lost = replace(at.rows, G=0.0 * at.rows.G)
+    with pytest.raises(assembly.ConvergenceError, match="cannot be closed"):
+        at.motion._solved(lost, lost.x[0])
 
 
 def loaded() -> assembly.Mechanism:

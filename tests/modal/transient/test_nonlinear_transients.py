@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 import assembly
 import modal
+from modal.transient.integrators.stages import State
+from modal.transient.nonlinear import NonlinearAlpha
 from tests.support.transient_machines import SLIDER_CRANK, slider_crank
 
 Array = NDArray[np.float64]
@@ -174,3 +176,24 @@ def test_damping_that_turns_with_the_links(b: float, monkeypatch: pytest.MonkeyP
     rest = np.zeros(len(arm.elastic(None).masters))
     found = modal.integrate(arm, (0.0, 5e-4), (rest, rest), step=1e-4, nonlinear=True)
     assert np.isfinite(found.displacement.values).all()
+
+
+def test_no_step_is_divided_where_stiff_modes_change_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A straight deflection of 5 % stretches the beam, which then rings along its axis, faster than
+    the steps: where a step is predicted to end must not enlarge what changes sign at every step."""
+    beam = assembly.beam(
+        1.0, assembly.rectangle(0.01, 0.003), assembly.steel, 4, clamped="start", planar=True
+    )
+    moving = assembly.moving(beam, assembly.ramp(10.0, 50.0))
+    system = moving.freeze(0.0)
+    q = 10.0 * np.linalg.solve(system.stiffness.toarray(), system.Q)
+    step, steps = 0.02 * np.pi / modal.solve(system, k=1).eigenvalues[0].imag, []
+    attempt = NonlinearAlpha._step
+
+    def counted(self: NonlinearAlpha, t: float, h: float, state: State) -> Any:
+        steps.append(h)
+        return attempt(self, t, h, state)
+
+    monkeypatch.setattr(NonlinearAlpha, "_step", counted)
+    modal.integrate(moving, (0.0, 20 * step), (q, 0.0 * q), step=step, nonlinear=True)
+    assert len(steps) == 20
