@@ -67,7 +67,8 @@ class Panel:
 
     def multipliers(self, point: Array, period: float, speed: float = 0.0) -> Iterator[Multipliers]:
         """Of one motion of the panel: of groups of modes that decouple, where all modes are there
-        and some are fast, or steps cost much; otherwise by more and more steps, that resolve a speed, rad/s."""
+        and some are fast, or steps are very many; otherwise by more and more steps, that resolve a
+        speed, rad/s."""
         H = self.polynomial(point)
         if H.shape[2] > 2 * H.shape[1]:
             H = accelerations_of(H)
