@@ -138,7 +138,7 @@ class ChartMethod(Method):
         )  # fmt: skip
         if polynomial is None:
             raise AccuracyError("the matrices are not smooth functions of the parameters")
-        samples = [accelerations_of(polynomial(self._vector(point))) for point in points]
+        samples = [polynomial(self._vector(point)) for point in points]
         spectra = Spectra.of(motion, samples)
         self._divide(motion, polynomial, spectra, whole)
         self._measure(motions, motion)

@@ -18,6 +18,7 @@ import scipy.linalg as la
 
 from assembly.errors import AccuracyError
 from modal.periodic.galerkin import GalerkinModel, independent_shapes, residual_error
+from modal.periodic.product_eigen import LOST
 from modal.periodic.slow_motion import highest_waves
 from modal.periodic.tolerances import FEWEST, INDEPENDENT, LEAST, MOST_FROZEN, SMOOTH, WORK
 from modal.reduction.interpolation import CHECKS, fourier_interpolant, irregular
@@ -146,7 +147,7 @@ class ChartMotion:
             source, shapes = GalerkinModel(model, self.shapes), np.eye(len(H))
         t = self.start + period * part / self.parts
         states = ((shapes @ x)[None] for x in moved)
-        return residual_error(source, np.array([t]), *states, exact=True)
+        return residual_error(source, np.array([t]), *states)[1]
 
 
 def states_of(frequencies: Array, H: Array) -> Array:
@@ -213,39 +214,54 @@ def _space(M: Array, C: Array, K: Array, count: int, independent: float) -> Arra
 
 @dataclass(frozen=True)
 class Spectra:
-    """|λ| (S, 2r), rising, of frozen instants all over a box of parameters."""
+    """Eigenvalues λ (S, 2r) of frozen instants all over a box of parameters, and the shares of the
+    m lowest undamped shapes in theirs, (r, S, 2r): overdamped modes say nothing by their |λ|."""
 
-    sizes: Array
+    values: Complex
+    shares: Array
 
     @classmethod
     def of(cls, motion: ChartMotion, samples: list[Array]) -> Spectra:
-        """Of accelerations (J, r, 2r) of motions."""
-        found = []
-        for H in samples:
-            chosen = H[:: max(1, len(H) // INSTANTS)]
-            found.append(
-                np.sort(np.abs(np.linalg.eigvals(states_of(motion.frequencies, chosen))), axis=1)
-            )
-        return cls(np.concatenate(found))
+        """Of [M, K ω⁻¹, C + D] (J, r, 3r) of motions."""
+        chosen = np.concatenate([some[:: max(1, len(some) // INSTANTS)] for some in samples])
+        values, vectors = np.linalg.eig(states_of(motion.frequencies, accelerations_of(chosen)))
+        M, K, _ = np.split(chosen, 3, axis=2)
+        K = K * motion.frequencies
+        lowest = np.stack([la.eigh(k + k.T, m)[1] for m, k in zip(M, K, strict=True)])
+        displaced = vectors[:, : M.shape[1]] / motion.frequencies[:, None]
+        parts = np.abs(lowest.swapaxes(1, 2) @ M @ displaced) ** 2
+        return cls(values, (parts / parts.sum(axis=1, keepdims=True)).cumsum(axis=1).swapaxes(0, 1))
 
     def fastest(self, k: int) -> float:
-        """Largest |λ| of the k-th mode, rad/s."""
-        return float(self.sizes[:, min(2 * k, self.sizes.shape[1]) - 1].max())
+        """Largest |λ| of the k-th mode, rad/s, of those with the smallest."""
+        rising = np.sort(np.abs(self.values), axis=1)
+        return float(rising[:, min(2 * k, rising.shape[1]) - 1].max())
+
+    def split(self, m: int) -> tuple[Complex, Complex]:
+        """λ of the modes of the m lowest shapes (S, 2m), and of the others."""
+        order = np.argsort(-self.shares[m - 1], axis=1, kind="stable")
+        slow, fast = np.split(np.take_along_axis(self.values, order, axis=1), [2 * m], axis=1)
+        return slow, fast
 
     def gap(self, m: int) -> float:
-        """Least distance of the (m + 1)-th mode from the m-th, rad/s; 0 where there is none."""
-        if 2 * m >= self.sizes.shape[1]:
+        """Least distance of the modes of the m lowest shapes from the others, rad/s; 0 where there
+        are none."""
+        if m >= len(self.shares):
             return 0.0
-        return float(np.min(self.sizes[:, 2 * m] - self.sizes[:, 2 * m - 1]))
+        slow, fast = self.split(m)
+        return float(np.abs(slow[:, :, None] - fast[:, None]).min())
+
+    def lasting(self, period: float) -> int:
+        """How many shapes there are, at least, so that the others decay to less than the round-off
+        of what neither grows nor decays, and that twice over."""
+        rest = (self.split(m)[1].real.max(initial=-np.inf) for m in range(1, len(self.shares) + 1))
+        return next(m for m, growth in enumerate(rest, 1) if growth * period <= 2.0 * LOST)
 
     def slow(self, k: int, rate: float, apart: float = 40.0) -> int:
         """How many modes to keep, at least k, so that the others are so many rates of the motion
         from them; all where none are."""
-        r = self.sizes.shape[1] // 2
-        for m in range(k, r):
-            if self.gap(m) >= apart * rate:
-                return m
-        return r
+        r = len(self.shares)
+        return next((m for m in range(k, r) if self.gap(m) >= apart * rate), r)
 
 
 def slow_first(r: int, m: int) -> Index:

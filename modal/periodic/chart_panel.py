@@ -22,6 +22,7 @@ from modal.periodic.tolerances import (
     FASTER,
     FEWEST,
     MOST_STEPS,
+    NOISE,
     RESOLUTION,
     TOLERANCE,
 )
@@ -66,16 +67,18 @@ class Panel:
 
     def multipliers(self, point: Array, period: float, speed: float = 0.0) -> Iterator[Multipliers]:
         """Of one motion of the panel: of groups of modes that decouple, where all modes are there
-        and some are fast; otherwise by more and more steps, that resolve a speed, rad/s."""
+        and some are fast, or steps are very many; otherwise by more and more steps, that resolve a
+        speed, rad/s."""
         H = self.polynomial(point)
         if H.shape[2] > 2 * H.shape[1]:
             H = accelerations_of(H)
-        apart = self._decoupled(H, period) if self.whole else None
+        steps = steps_of(max(self.fastest, speed * RESOLUTION / ALIASED), period)
+        # Thousands of steps of slow coordinates cost less than groups that are told apart.
+        apart = self._decoupled(H, period) if self.whole or 4 * steps > MOST_STEPS else None
         if apart is not None:
             yield apart
             return
         half = fourier_interpolant(H, 0.0, 1.0, ZERO).many
-        steps = steps_of(max(self.fastest, speed * RESOLUTION / ALIASED), period)
         yield from refinements(half, self.frequencies, period, steps)
 
     def _decoupled(self, H: Array, period: float) -> Multipliers | None:
@@ -89,7 +92,11 @@ class Panel:
             return None
         conditions = conditions_of(apart.vectors)
         speeds = speeds_of(apart.vectors, self.frequencies)
-        return Multipliers(apart.logs, apart.error, conditions, apart.vectors, speeds, np.inf)
+        # As by steps, of what has decayed to round-off only that much is said.
+        least = float(apart.logs.real.max() + np.log(NOISE))
+        decayed = (apart.logs.real < least) & (not self.whole)
+        logs, errors = np.where(decayed, least, apart.logs), np.where(decayed, np.inf, apart.error)
+        return Multipliers(logs, errors, conditions, apart.vectors, speeds, np.inf)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that `restored` needs."""

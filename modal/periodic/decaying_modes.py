@@ -213,6 +213,8 @@ def decaying_boxes(
 
     accelerations = parameter_polynomial(moved, low, high, tolerance, sizes)
     grid = [np.unique(values) for values in axes]
+    ends = itertools.product(*({values[0], values[-1]} for values in grid))
+    corners = [np.array(end) for end in ends]
     boxes, proved = [grid], []
     for _ in range(min(ROUNDS, int(np.prod([len(values) for values in grid])))):
         if not boxes or accelerations is None:
@@ -222,6 +224,10 @@ def decaying_boxes(
         found = _proof(motion, evaluate, accelerations, (low, high), k)
         if found is not None:
             proved.append([*low, *high, *found])
+        elif box is grid and not any(
+            _proof(motion, evaluate, accelerations, (x, x), k) for x in corners
+        ):
+            break  # where damping is largest and the motion slowest there is none
         elif np.any(high > low):
             sizes_of = np.maximum(np.abs(low), np.abs(high))
             axis = int(np.argmax((high - low) / np.where(high > low, sizes_of, 1.0)))

@@ -29,7 +29,7 @@ from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
-from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, FAST, TOLERANCE
+from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, FAST, GAIN, TOLERANCE
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
 from modal.reduction.tolerances import GUARD
@@ -78,7 +78,8 @@ def floquet(
         the k slowest modes on the space of the frozen modes at several instants, or on `basis`;
         it is the default of larger models.
     k : int, default 12
-        Number of modes of "reduced".
+        Number of modes of "reduced": those of the slowest shapes; fewer where all others decay to
+        nothing within a period and cannot be told apart.
     tolerance : float, optional
         Relative error of the factors of the monodromy ("dense", 1e-12), or error of log μ
         ("reduced", 1e-5).
@@ -249,7 +250,9 @@ def _all_modes(
     deviation = 0.0 if smooth is None else smooth.deviation * fastest
     modes: PropagatedModes | None = None
     if smooth is not None and (tolerance or ACCURACY) >= ACCURACY and fastest * period > FAST:
-        modes = decoupled_modes(A.many, t0, period, allowed=tolerance or TOLERANCE)
+        # No more accurate than the polynomial.
+        accuracy = max(ACCURACY, GAIN * deviation * period)
+        modes = decoupled_modes(A.many, t0, period, accuracy, max(accuracy, tolerance or TOLERANCE))
     if modes is not None:
         modes = replace(modes, error=modes.error + deviation * period)
     elif optional and fastest * period > FASTEST:

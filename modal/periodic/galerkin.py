@@ -152,13 +152,11 @@ def orbit_error(
     eta: Complex,
     rates: Complex,
     span: tuple[float, float],
-    exact: bool = False,
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes.
 
     shapes (r, k): of the space, in the coordinates of `source`. eta (s, k, m): periodic parts p at
     s equal parts of the period, a power of two from 32. rates (m,): λ. span: start and period, s.
-    exact: the modes are those of the space, so that their residual has no part in it.
     """
     (t0, period), count = span, len(eta)
     turns = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)[:, None, None] + rates
@@ -169,7 +167,7 @@ def orbit_error(
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
     q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
-    return residual_error(source, times, q, v, a, exact=exact)
+    return residual_error(source, times, q, v, a)[0]
 
 
 def residual_error(
@@ -179,17 +177,17 @@ def residual_error(
     v: NDArray[Any],
     a: NDArray[Any],
     *,
-    exact: bool = False,
     share: float = 0.3,
-) -> Array:
-    """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants.
+) -> tuple[Array, Array]:
+    """The error (m,) of exponents, 1/s, by the residuals of their modes at some instants, and that
+    of modes of the space, whose residual has no part in it.
 
     q, v, a (P, r, m): displacement, velocity and acceleration in the coordinates of `source`.
-    exact: as of `orbit_error`. share: of ω, K + (share ω)² M for K − ω²M: with SAFETY it covers
+    share: of ω, K + (share ω)² M for K − ω²M: with SAFETY it covers
     shapes whose frequencies are not within a fifth of ω.
     """
     if not q.shape[2]:
-        return np.zeros(0)
+        return np.zeros(0), np.zeros(0)
     series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
     force = M @ a + C @ v + K @ q
@@ -209,12 +207,11 @@ def residual_error(
     q = q - response
     a = np.asarray(-np.linalg.solve(M, C @ v + K @ q), dtype=complex)
     outside = (source.missing(times, q, v, a)[0] ** 2).mean(axis=0)
-    inside = 0.0 * inside if exact else inside
     # For K_ref instead of K − ω²M, for the residual of the mode instead of that of the adjoint one,
     # and for instants instead of a mean.
     pairing = np.maximum(2.0 * omega * inertia, np.finfo(float).tiny)
-    missing = (inside + SAFETY * (between + outside)) / pairing
-    return np.asarray(missing + source.round_off(omega))
+    missing = SAFETY * (between + outside) / pairing + source.round_off(omega)
+    return missing + inside / pairing, missing
 
 
 def _form(left: Inexact, right: Inexact) -> Array:

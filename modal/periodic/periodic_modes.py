@@ -23,6 +23,7 @@ import numpy as np
 import scipy.linalg as la
 
 from modal.eigen.tolerances import HALF
+from modal.periodic.product_eigen import without_zero_pivots
 from modal.periodic.tolerances import (
     FEWEST,
     GAIN,
@@ -146,7 +147,7 @@ def run(maps: Iterable[Map], start: Complex, logs: Complex, known: Array) -> tup
     for advance in maps:
         Q, R = la.qr(advance(Q), mode="economic", check_finite=False)
         bases.append(Q)
-        triangles.append(R)
+        triangles.append(without_zero_pivots(R))
     y = np.triu(Q.conj().T @ first)
     out = np.full((len(triangles), *start.shape), np.nan, dtype=complex)
     for step in range(len(triangles) - 1, -1, -1):

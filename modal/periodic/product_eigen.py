@@ -166,7 +166,7 @@ def _subspaces(product: TriangularProduct) -> Array:
     for b in blocks:
         inside[b, b] = True
         above[: b.start, b] = True
-    factored = [la.lu_factor(_without_zero_pivots(F), check_finite=False) for F in R]
+    factored = [la.lu_factor(without_zero_pivots(F), check_finite=False) for F in R]
     for _ in range(SWEEPS * (N + 1)):  # what the sweeps have separated converges as they did
         before = bases[p]
         for i in range(p, 0, -1):
@@ -181,7 +181,8 @@ def _subspaces(product: TriangularProduct) -> Array:
     return bases
 
 
-def _without_zero_pivots(R: Array) -> Array:
+def without_zero_pivots(R: Array) -> Array:
+    """An upper triangle (N, N) that can be solved with."""
     diagonal = np.diag(R)
     tiny = EPS * EPS * max(float(np.abs(R).max()), 1e-300)
     return np.asarray(R + np.diag(np.where(np.abs(diagonal) < tiny, tiny, 0.0)))

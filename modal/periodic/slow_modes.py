@@ -223,15 +223,16 @@ def slow_modes(
             return best
         fastest = motion.frequencies[min(k, len(motion.frequencies)) - 1]
         for slow in _slow_parts(motion, source, period, k, work):
-            found = _modes_of(slow, source, k, tolerance)
-            if found is None:
+            solved = _modes_of(slow, source, k, tolerance)
+            if solved is None:
                 break
+            found, of_space = solved
             lost, error = _quality(found.error)
             before = (len(found.error), np.inf) if best is None else _quality(best.error)
             best = found if best is None or (lost, error) < before else best
             enough = error <= allowed * fastest
-            # What more slow coordinates do not halve is the error of the space.
-            if enough or not error <= GAIN * before[1]:
+            # More slow coordinates do not lessen the error of the space.
+            if enough or GAIN * error <= of_space or not error <= GAIN * before[1]:
                 break
         if whole or enough or (isinstance(source, GalerkinModel) and tolerance >= TOLERANCE):
             break
@@ -254,8 +255,9 @@ def _modes_of(
     source: ReducedMotion | GalerkinModel,
     k: int,
     tolerance: float,
-) -> FloquetModes | None:
-    """The k slowest modes and their errors; None where MOST_STEPS are too few."""
+) -> tuple[FloquetModes, float] | None:
+    """The k slowest modes, and the largest of their errors by the space alone, 1/s; None where
+    MOST_STEPS are too few."""
     motion, period, t0 = slow.motion, slow.period, slow.start
     solved = slow.modes(k, tolerance)
     if solved is None:
@@ -264,10 +266,14 @@ def _modes_of(
     # Odd numbers: none of the instants at which spaces and bases are trained, which are multiples
     # of the 24th part of the period.
     times = t0 + period * np.arange(1, 2 * PIECES, 2) / (2 * PIECES)
-    q, v, a = slow.moved(times, found.states(2 * PIECES)[1::2])
+    z = found.states(2 * PIECES)[1::2]
+    # Decaying modes may vary beyond the squares of numbers; an error is one of every instant.
+    with np.errstate(invalid="ignore"):
+        q, v, a = slow.moved(times, z / np.abs(z).max(axis=1, keepdims=True))
     known = np.isfinite(q).all(axis=(0, 1))
     condition, exponents = conditions[known], found.logs / period
-    missed = residual_error(source, times, *(x[:, :, known] for x in (q, v, a)), exact=slow.whole)
+    missed, of_space = residual_error(source, times, *(x[:, :, known] for x in (q, v, a)))
+    missed = of_space if slow.whole else missed
     missed = coupled((missed * condition)[None], exponents[known][None], condition[None])[0]
     error = np.full(len(known), np.inf)
     error[known] = np.where(np.isfinite(missed), found.error[known] + missed * period, np.inf)
@@ -284,7 +290,7 @@ def _modes_of(
         return np.asarray(slow.X.many(times) @ part / size)
 
     moves = Orbits(states, found.rates, lambda x: np.asarray(lift @ x[:r]), inertia)
-    return replace(modes, propagation=moves)
+    return replace(modes, propagation=moves), float((of_space * condition).max(initial=0.0))
 
 
 def _slow_parts(
@@ -301,15 +307,19 @@ def _slow_parts(
     which the elimination of fast shapes is worth a trial.
     """
     samples = _Samples.of(motion, source, period)
-    spectra, rate = Spectra.of(motion, [samples.H]), 2.0 * np.pi / period
-    r, rough = len(motion.frequencies), None
+    spectra, rate = Spectra.of(motion, [samples.matrices]), 2.0 * np.pi / period
+    r, rough, solved = len(motion.frequencies), None, False
     # A few modes more cost less than parts of the period that resolve shapes with a narrow gap.
     first = spectra.slow(min(k, r), rate)
     gaps = np.array([spectra.gap(m) for m in range(first, first + GUARD + 1)])
     best = first + int(np.argmax(gaps >= GAIN * gaps.max()))
+    # Of overdamped shapes often none are apart from others, but all decay to nothing.
+    fewer = sorted(range(spectra.lasting(period), min(k, r)), key=spectra.gap)[-1:]
     # The error by the elimination is measured, so modes that are less far apart may be tried too.
-    tried = dict.fromkeys([best, *range(min(k, r), r)])
+    tried = dict.fromkeys([best, *range(min(k, r), r), *fewer])
     for m in tried if work > WORK else ():
+        if m in fewer and solved:
+            break
         harmonics, before = int(SHARE * spectra.gap(m) / rate) if m < r else 0, np.inf
         slow = samples.eliminated(m, harmonics) if harmonics >= fewest else None
         while slow is not None and not slow.smooth and samples.elimination(m) <= work:
@@ -322,7 +332,10 @@ def _slow_parts(
         if slow is None:
             continue
         if slow.smooth:
+            solved = True
             yield slow
+            if m in fewer:
+                return
         elif rough is not None:
             break
         else:
@@ -336,14 +349,14 @@ def _slow_parts(
 
 @dataclass(frozen=True)
 class _Samples:
-    """M, K (J, r, r), accelerations H (J, r, 2r) and A (J, 2r, 2r) of x' = A x at the parts of a
+    """[M, K ω⁻¹, C + D] (J, r, 3r), M, K (J, r, r) and A (J, 2r, 2r) of x' = A x at the parts of a
     period."""
 
     motion: ChartMotion
     period: float
+    matrices: Array
     M: Array
     K: Array
-    H: Array
 
     @classmethod
     def of(
@@ -352,11 +365,11 @@ class _Samples:
         matrices = motion.matrices((source, period))
         M, K, _ = np.split(matrices, 3, axis=2)
         K = K * motion.frequencies
-        return cls(motion, period, M, 0.5 * (K + K.swapaxes(1, 2)), accelerations_of(matrices))
+        return cls(motion, period, matrices, M, 0.5 * (K + K.swapaxes(1, 2)))
 
     @cached_property
     def A(self) -> Array:
-        return states_of(self.motion.frequencies, self.H)
+        return states_of(self.motion.frequencies, accelerations_of(self.matrices))
 
     @cached_property
     def shapes(self) -> Array:

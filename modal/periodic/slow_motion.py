@@ -126,10 +126,12 @@ def _parts(A: Array, s: int) -> tuple[Array, Array, Array, Array]:
 
 
 def _frozen(A: Array, s: int) -> Array | None:
-    """L of the frozen instants: the invariant subspace of the slowest modes of each."""
-    values, vectors = np.linalg.eig(A)
-    order = np.argsort(np.abs(values), axis=1, kind="stable")[:, None, :s]
-    X = np.take_along_axis(vectors, order, axis=2)
+    """L of the frozen instants: the invariant subspace of the modes that consist most of the slow
+    coordinates. By |λ| overdamped modes would come between them."""
+    vectors = np.linalg.eig(A)[1]
+    own, others = (np.linalg.norm(part, axis=1) for part in (vectors[:, :s], vectors[:, s:]))
+    order = np.argsort(others / np.maximum(own, np.finfo(float).tiny), axis=1, kind="stable")
+    X = np.take_along_axis(vectors, order[:, None, :s], axis=2)
     own = X[:, :s]
     if not np.linalg.cond(own).max() <= WORST_CONDITION:
         return None
@@ -170,14 +172,14 @@ def _filtered(values: Array, retained: Array) -> Array:
 class _Sylvester:
     """F Z − Z B = R at J instants, for the same F (J, f, f) and B (J, s, s) again and again.
 
-    apart: least |λ| of F less the largest of B.
+    apart: the least distance of their eigenvalues.
     """
 
     def __init__(self, F: Array, B: Array) -> None:
         (fast, self.shapes), (slow, self.right) = (np.linalg.eig(part) for part in (F, B))
         self.duals, self.left = (np.linalg.inv(part) for part in (self.shapes, self.right))
-        self.apart = float(np.abs(fast).min() - np.abs(slow).max())
         self.distances = fast[:, :, None] - slow[:, None, :]
+        self.apart = float(np.abs(self.distances).min())
 
     def solve(self, R: Array) -> Array:
         """Z (J, f, s)."""

@@ -11,6 +11,7 @@ import scipy.linalg as la
 
 import assembly
 import modal
+from modal.periodic import decaying_modes
 from modal.periodic.chart_method import Rest
 from modal.periodic.chart_motion import ChartMotion
 from modal.periodic.collocation import Multipliers
@@ -274,3 +275,20 @@ def test_waves_that_are_constant_at_all_parts_are_seen() -> None:
     motion = ChartMotion.of(motions, points, 2)
     every = on_all_shapes(motion, motions, points)
     assert every is not None and every.parts > 128
+
+
+def test_no_proof_is_looked_for_where_no_corner_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two undamped oscillators: the whole chart is tried, then its four corners, once each."""
+    tried: list[bool] = []
+
+    def none(*arguments: Any) -> None:
+        tried.append(True)
+
+    monkeypatch.setattr(decaying_modes, "_proof", none)
+    row = np.hstack([np.eye(2), np.diag([1.0, 2.0]), np.zeros((2, 2))])
+    motion: Any = None
+    axes = [np.linspace(1.0, 2.0, 8), np.linspace(0.1, 0.2, 8)]
+    boxes = decaying_modes.decaying_boxes(
+        motion, lambda x: np.repeat(row[None], 4, axis=0), lambda x: float(x[0]), axes, 1, 1e-8
+    )
+    assert not boxes.size and len(tried) == 5

@@ -12,11 +12,13 @@ from assembly.errors import AccuracyError
 from assembly.mechanisms.mechanism import Mechanism
 from modal import floquet, solve
 from modal.maps.grid import Grid
+from modal.periodic import chart_panel
 from modal.periodic.chart_method import ChartMethod, with_bases
 from modal.periodic.chart_panel import Panel
 from modal.periodic.collocation import refinements
 from modal.periodic.hill import hill_chart
 from modal.periodic.slow_motion import slow_motion
+from modal.reduction.interpolation import ParameterPolynomial
 from modal.types import Array
 from studies.slider_crank.machine import model
 from tests.support.floquet_cases import mathieu_tongues
@@ -278,3 +280,15 @@ def test_a_point_of_a_chart_does_not_depend_on_the_points_before() -> None:
     after = chart(damped_rod(70))
     after.verdict({"speed_rpm": 6000.0})
     assert after.verdict({"speed_rpm": 300.0}) == alone
+
+
+def test_slow_coordinates_of_very_many_steps_decouple(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two coordinates, one of 4e5 rad a period: no steps are made of the fast one."""
+    frequencies, period = np.array([3.0, 4e5]), 1.0
+    waves = np.cos(2.0 * np.pi * np.arange(32) / 32)[:, None, None]
+    H = np.hstack([-np.diag(frequencies), -0.2 * np.eye(2)])[None] * (1.0 + 0.01 * waves)
+    constant = ParameterPolynomial(np.zeros(2), np.zeros(2), (0, 0), H[None])
+    monkeypatch.setattr(chart_panel, "refinements", None)
+    found = next(Panel(constant, frequencies, 4e5).multipliers(np.zeros(2), period))
+    np.testing.assert_allclose(found.logs.real, -0.1, atol=1e-4)
+    assert found.errors.max() < 1e-5 and np.isinf(found.complete_to)

@@ -8,6 +8,14 @@ import pytest
 import assembly
 import modal
 from assembly.system.frozen import FrozenSystem
+from modal.periodic.chart_motion import (
+    ChartMotion,
+    Spectra,
+    accelerations_of,
+    slow_first,
+    states_of,
+)
+from modal.periodic.slow_motion import slow_motion
 from studies.slider_crank.machine import model
 from tests.support.full_growth import full_growth
 
@@ -49,3 +57,24 @@ def test_a_beam_that_swings_faster_than_it_vibrates() -> None:
     due = full_growth(beam, period, 100)  # type: ignore[arg-type]
     assert abs(found.growth_rate.max() - due) <= found.error[0] + 1e-5
     assert found.error.max() < 1e-3 and found.is_stable
+
+
+def test_slow_modes_among_overdamped_shapes() -> None:
+    """With damping b K the two high shapes have eigenvalues next to −1/b, between those of the two
+    low ones by |λ|; they decay to e^-140 and less in a second."""
+    frequencies, b, parts = np.array([100.0, 200.0, 5e3, 9e3]), 1.0 / 140.0, 32
+    wave = 0.01 * np.cos(2.0 * np.pi * np.arange(parts) / parts)[:, None, None]
+    K = np.diag(frequencies**2) + 1e3 * wave * np.ones((4, 4))
+    M = np.repeat(np.eye(4)[None], parts, axis=0)
+    motion = ChartMotion(np.eye(4), frequencies, parts)
+    matrices = np.concatenate([M, K / frequencies, b * K], axis=2)
+    spectra = Spectra.of(motion, [matrices])
+    assert spectra.gap(2) > 50.0 and spectra.lasting(1.0) == 1
+    order = slow_first(4, 2)
+    A = states_of(frequencies, accelerations_of(matrices))[:, order][:, :, order]
+    found = slow_motion(A, 4, 1.0, 8)
+    assert found is not None
+    due = np.roots([1.0, b * 1e4, 1e4]).tolist() + np.roots([1.0, b * 4e4, 4e4]).tolist()
+    np.testing.assert_allclose(
+        np.sort_complex(np.linalg.eigvals(found.B[8])), np.sort_complex(due), rtol=1e-3
+    )
