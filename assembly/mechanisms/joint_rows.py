@@ -226,7 +226,11 @@ class JointRows:
         self.levers = (levers[:, 0] * self.distance, levers[:, 1] * self.distance + self.directions)
         self._arms = skew(self.levers)
         self.f = np.array([c.f for c in conditions])
-        self._driven_rows = np.flatnonzero(self.driven).tolist()
+        self._laws = [c.law for c in conditions if c.law is not None]
+        self._driven_rows, self._turned = np.flatnonzero(self.driven), turning[self.driven]
+        self._turned_rows = self._driven_rows[self._turned]
+        planes = np.array([c.turning for c in conditions if c.turning is not None])
+        self._e1, self._e2 = planes.reshape(-1, 2, 3).swapaxes(0, 1)
         self._constant = np.zeros((3, len(conditions), 4))
         self._constant[0, :, :3] = self.f
 
@@ -254,21 +258,16 @@ class JointRows:
         both = np.empty((3, *times.shape, *self._constant.shape[1:]))
         both[:] = self._constant.reshape(3, *(1,) * times.ndim, *self._constant.shape[1:])
         f, c = both[..., :3], both[..., 3]
-        for row in self._driven_rows:
-            condition = self.conditions[row]
-            assert condition.law is not None
-            values = np.array([condition.law.at(float(s)) for s in times.ravel()]).T
-            values *= np.array([[1.0], [pace], [pace**2]])
-            q, rate, second = values.reshape(3, *times.shape)
-            if lag is not None:
-                q = q - lag[row]
-            if condition.turning is None:
-                c[..., row] = q, rate, second
-                continue
-            e1, e2 = condition.turning
-            q, rate, second = q[..., None], rate[..., None], second[..., None]
-            along, inward = np.cos(q) * e1 + np.sin(q) * e2, np.cos(q) * e2 - np.sin(q) * e1
-            f[..., row, :] = inward, -rate * along, -second * along - rate**2 * inward
+        values = np.array([[law.at(s) for s in times.ravel().tolist()] for law in self._laws]).T
+        jets = values.reshape(3, *times.shape, len(self._laws))
+        jets = (jets.T * [1.0, pace, pace**2]).T
+        if lag is not None:
+            jets[0] -= lag[self._driven_rows]
+        c[..., self._driven_rows] = np.where(self._turned, 0.0, jets)
+        q, rate, second = jets[..., self._turned, None]
+        sin, cos = np.sin(q), np.cos(q)
+        along, inward = cos * self._e1 + sin * self._e2, cos * self._e2 - sin * self._e1
+        f[..., self._turned_rows, :] = inward, -rate * along, -second * along - rate**2 * inward
         return Taylor(f), Taylor(c)
 
     def evaluate(

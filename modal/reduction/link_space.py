@@ -83,7 +83,7 @@ class Link:
         return {key: k for k, key in enumerate(self.operators)}
 
     def basis(
-        self, slaves: Index, arrays: Mapping[str, NDArray[Any]] | None, modes: int = 24
+        self, slaves: Index, arrays: Mapping[str, NDArray[Any]] | None, modes: int
     ) -> ReducedBasis:
         """The starting basis, with the unit displacements of some DOFs and so many free elastic
         modes; or the stored one."""
@@ -286,8 +286,11 @@ class LinkSpace(Space):
         self.family = family
         self._first = family.first.mechanism  # whose choice of eliminated DOFs serves all
         self._slaves = link_slaves(self._first, family.first.driven)
+        # Where joints hold nothing twice all links together have at most k free elastic modes below
+        # the k-th mode of the mechanism. The bounds need those up to well above it.
+        modes = 2 * max(k, 6)
         self.parts = {
-            name: link.basis(self._slaves[name], None if stored is None else of_part(name, stored))
+            name: link.basis(self._slaves[name], stored and of_part(name, stored), modes)
             for name, link in family.links.items()
         }
         self.refresh()

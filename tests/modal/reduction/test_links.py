@@ -54,6 +54,14 @@ def starting_bases(machine: assembly.Mechanism) -> Mapping[str, ReducedBasis]:
     return space_of(machine, 6, 1e-8).parts
 
 
+def test_a_basis_starts_from_as_many_free_modes_as_the_modes_wanted_need(
+    machine: assembly.Mechanism,
+) -> None:
+    """Twelve for six modes of the mechanism, not as many whatever is asked for."""
+    few, many = (space_of(machine, k, 1e-6).parts["rod"].size for k in (6, 12))
+    assert many == few + 12
+
+
 def test_the_reduced_mechanism_is_a_galerkin_projection_of_the_full_one(
     machine: assembly.Mechanism,
 ) -> None:
