@@ -67,8 +67,9 @@ class BodySpace(Space):
         while True:
             self.start = self.basis.include_lowest(count)
             self.refresh()
-            enough = self.basis.resolved >= max(self.needed(few), highest)
-            if enough or self.complete or count >= REACH:
+            if self.complete or count >= REACH:
+                break
+            if self.basis.resolved >= max(self.needed(few), highest):
                 break
             count *= 2
 
