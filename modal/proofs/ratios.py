@@ -59,9 +59,8 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
         return np.inf
     scale = 1.0 / np.sqrt(np.diag(A))
     A, B = A * np.outer(scale, scale), B * np.outer(scale, scale)
-    factor = dense_factor(A)
-    if factor is not None and dense_factor(A - ZERO * len(A) * np.eye(len(A))) is not None:
-        return factored_ratio(B, factor)
+    if dense_factor(A - ZERO * len(A) * np.eye(len(A))) is not None:
+        return factored_ratio(B, la.cholesky(A, lower=True))
     sizes, U = la.eigh(A)
     if sizes[0] < -_margin(len(A)):
         return np.inf
