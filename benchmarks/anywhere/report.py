@@ -136,15 +136,15 @@ def put_into(page: Path, records: Sequence[Record], before: Sequence[Record] = (
     single = records[0]["seed"] == "case"
     begin, end = (BEGIN_CASES, END_CASES) if single else (BEGIN, END)
     text = page.read_text("utf-8")
-    before, rest = text.split(begin, 1)
-    after = rest.split(end, 1)[1]
+    above, rest = text.split(begin, 1)
+    below = rest.split(end, 1)[1]
     commits = ", ".join(dict.fromkeys(r["commit"] for r in records))
     seeds = ", ".join(dict.fromkeys(str(r["seed"]) for r in records))
     title = f", {len(records)} draws of seed {seeds}"
     if single:
         title = "".join({f", before: {r['commit']}" for r in before})
     table = cases(records, before) if single else distribution(records)
-    page.write_text(f"{before}{begin}\nCommit {commits}{title}:\n\n{table}\n{end}{after}", "utf-8")
+    page.write_text(f"{above}{begin}\nCommit {commits}{title}:\n\n{table}\n{end}{below}", "utf-8")
 
 
 def recipe(record: Record) -> str:

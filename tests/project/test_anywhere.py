@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.anywhere.checking import judged
 from benchmarks.anywhere.picture import distribution_picture, draw
-from benchmarks.anywhere.report import GOALS, read, score
+from benchmarks.anywhere.report import BEGIN_CASES, END_CASES, GOALS, put_into, read, score
 from benchmarks.anywhere.verbs import draw as drawn
 from tests.support.paths import ROOT
 
@@ -82,6 +82,21 @@ def test_the_picture_has_every_draw_at_its_ratio(tmp_path: Path) -> None:
     assert drawn == [sorted(values) for values in ratios.values()]
     assert score(records[0]) == 0.9 and set(ratios) < set(GOALS)
     plt.close("all")
+
+
+def test_single_cases_go_into_a_page_beside_another_commit(tmp_path: Path) -> None:
+    record = dict(
+        seed="case", index="arm", verb="integrate", words="arm", dofs=117, ratio=0.5, memory=3.0,
+        seconds=1.0, status="done", commit="new",
+    )  # fmt: skip
+    before = record | dict(seconds=15.0, status="unfinished", commit="old")
+    page = tmp_path / "page.md"
+    page.write_text(f"above\n{BEGIN_CASES}\n{END_CASES}\nbelow\n", "utf-8")
+    put_into(page, [record], [before])
+    text = page.read_text("utf-8")
+    assert text.startswith("above\n") and text.endswith("\nbelow\n")
+    assert "Commit new, before: old:" in text
+    assert "| `integrate`: arm | 117 | > 12 s | > 15 | 1 | 0.5 | 0.5 / 1 / 2 | 3 |" in text
 
 
 @pytest.mark.slow
