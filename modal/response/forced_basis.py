@@ -109,7 +109,7 @@ class ForcedBasis:
             if spla.norm(A) > ROUND_OFF * spla.norm(of):
                 self.parts[name] = sp.csr_matrix(0.5 * A)
         turning = self.parts.get("G", sp.csr_matrix((self.n, self.n)))
-        self.gyroscopic = skew_ratio(turning, self.parts["M"])
+        self.gyroscopic = (1.0 + ROUND_OFF) * skew_ratio(turning, self.parts["M"])
         self.largest = np.abs(self.factors(np.array([highest]))[0])
         self.force = force
         self.basis, self.complement = MassBasis(self.K_ref), MassBasis(self.K_ref)
