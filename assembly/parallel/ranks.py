@@ -15,7 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -90,26 +90,34 @@ def portable(fault: BaseException) -> BaseException:
 
 
 @contextmanager
-def signals_ignored() -> Iterator[None]:
-    """A block of a rank that the first rank ends: signals are for that one."""
-    former = {}
-    if threading.current_thread() is threading.main_thread():
-        former = {number: signal.signal(number, signal.SIG_IGN) for number in SIGNALS}
+def _handled(handler: Any) -> Iterator[None]:
+    """A block with another handler of signals. Python handles them in its main thread only."""
+    numbers = SIGNALS if threading.current_thread() is threading.main_thread() else ()
+    former = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+        for number, own in reversed(former.items()):  # Ctrl-C last: it may raise at once
+            signal.signal(number, signal.SIG_DFL if own is None else own)
+
+
+def signals_ignored() -> AbstractContextManager[None]:
+    """A block of a rank that the first rank ends: signals are for that one."""
+    return _handled(signal.SIG_IGN)
 
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
-    """A block that a signal does not interrupt; it is delivered at the end."""
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    """A block that a signal does not interrupt, whichever thread receives it; it is delivered at
+    the end.
+    """
+    received: dict[int, None] = {}
     try:
-        yield
+        with _handled(lambda number, frame: received.setdefault(number)):
+            yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+        for number in received:
+            signal.raise_signal(number)
 
 
 @contextmanager

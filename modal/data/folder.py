@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assembly.errors import StorageError
+from assembly.parallel.ranks import signals_blocked
 
 
 @contextmanager
@@ -33,14 +34,17 @@ def replacing(path: Path) -> Iterator[Path]:
             path.rename(temporary / "old")
         made.replace(path)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        with signals_blocked():
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_whole(path: Path, *parts: bytes | memoryview) -> None:
-    """Write a file into a folder that exists: it appears complete or not at all. Raises OSError."""
+    """Write a file into a folder that exists: it appears complete or not at all. A signal waits
+    until it is written. Raises OSError.
+    """
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with signals_blocked(), replacing(path) as temporary, temporary.open("wb") as file:
         for part in parts:
             file.write(part)
         file.flush()

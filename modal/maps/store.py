@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from assembly.errors import StorageError
+from assembly.parallel.ranks import signals_blocked
 from modal.data.checkpoint import checksum_of_files, found, save, stored
 from modal.data.datasets import coordinate, described, in_words
 from modal.data.folder import (
@@ -284,8 +285,11 @@ class MapStore:
         count = self._points(place for place in places if self._checkpoint(place).exists())
         return f"{count} of {int(np.prod(self.shape))} points are kept; go on with resume=True"
 
+    @signals_blocked()
     def write(self, tile: Slices, values: Mapping[str, NDArray[Any]]) -> None:
-        """Store one tile. Raises StorageError; what was finished stays."""
+        """Store one tile; a signal waits until it is whole. Raises StorageError; what was finished
+        stays.
+        """
         place = self.place(tile)
         with storage_faults(self.path, self._kept):
             for name in MAP:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import warnings
+from itertools import count
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ import xarray as xr
 
 import assembly
 import modal
+from modal.data.folder import write_whole
 from studies.reporting.output import OutputFolder
 
 
@@ -79,3 +83,42 @@ def test_what_a_killed_study_left_is_removed_by_its_next_run(tmp_path: Path) -> 
     mine.mkdir()  # of a process that lives
     OutputFolder(tmp_path, "study").write_text("report.txt", "whole")
     assert list(tmp_path.glob(".*")) == [mine]
+
+
+def test_an_interrupt_at_any_line_leaves_a_whole_file_and_nothing_else(tmp_path: Path) -> None:
+    """Ctrl-C once at each line in turn of the code that writes, removal of the temporary included:
+    the file is the former one or the new one, and stands alone in its folder.
+    """
+    whole = tmp_path / "map.npz"
+    ends = []
+    for number in count():
+        whole.write_bytes(b"former")
+        before = signal.getsignal(signal.SIGINT)
+        left = number
+
+        def interrupt(frame: FrameType, event: str, _: object) -> object:
+            nonlocal left
+            if Path(frame.f_code.co_filename).name not in ("folder.py", "ranks.py", "shutil.py"):
+                return None
+            if event == "line":
+                left -= 1
+                if left == -1:
+                    signal.raise_signal(signal.SIGINT)
+            return interrupt
+
+        interrupted = False
+        sys.settrace(interrupt)
+        try:
+            write_whole(whole, b"the new ", b"content")
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            sys.settrace(None)
+        assert signal.getsignal(signal.SIGINT) is before
+        if left >= 0:
+            break
+        assert interrupted
+        assert list(tmp_path.iterdir()) == [whole]
+        ends.append(whole.read_bytes())
+    assert not interrupted and len(ends) > 20
+    assert set(ends) == {b"former", b"the new content"}
