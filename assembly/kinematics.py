@@ -128,7 +128,7 @@ def as_vector(value: ArrayLike, name: str, axis: ArrayLike | None = None) -> Arr
         array = array * unit_axis(axis)
     if array.shape != (3,):
         raise InputError(f"{name}: expected 3 components in body axes, got shape {array.shape}")
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         raise InputError(f"{name}: components must be finite, got {array.tolist()}")
     return array
 
@@ -152,7 +152,7 @@ def unit_axis(axis: ArrayLike | Sequence[float], name: str = "axis") -> Array:
         For a vector that is zero, not finite or of another shape.
     """
     a = real_array(axis)
-    length = np.linalg.norm(a) if a is not None and a.shape == (3,) else 0.0
+    length = np.sqrt(a.dot(a)) if a is not None and a.shape == (3,) else 0.0
     if a is None or not np.isfinite(length) or length == 0.0:
         raise InputError(f"{name}: expected three numbers that are not all zero, got {shown(axis)}")
     return np.asarray(a / length)

@@ -94,6 +94,8 @@ class Coefficients:
     def padded(self, count: int) -> Coefficients:
         """With zero columns up to `count` operators: later ones do not act at earlier points."""
         missing = count - self.table.shape[2]
+        if not missing:
+            return self
         return Coefficients(np.pad(self.table, ((0, 0), (0, 0), (0, missing))), self.rate)
 
 

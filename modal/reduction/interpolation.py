@@ -237,23 +237,52 @@ def chebyshev_interpolant(
         coefficients[[0, -1]] *= 0.5
         return np.asarray(coefficients)
 
-    def series(coefficients: Array, samples: int) -> Interpolant:
-        order = np.arange(len(coefficients))
-
-        def polynomials(times: Array) -> Array:
-            angle = np.arccos(np.clip((times - middle) / half, -1.0, 1.0))
-            return np.asarray(np.cos(np.outer(angle, order)))
-
-        def differentiated(table: Array) -> Array:
-            slopes = np.polynomial.chebyshev.chebder(table, scl=1.0 / half, axis=0)
-            return np.concatenate([slopes, np.zeros((len(table) - len(slopes), *table.shape[1:]))])
-
-        return Interpolant(polynomials, coefficients, samples, 0.0, differentiated)
-
     def nodes(degree: int) -> Array:
         return np.asarray(middle + half * np.cos(np.pi * np.arange(degree + 1) / degree))
 
-    return _refined(A, (t0, t1), nodes, transform, series, sizes, most)
+    return _refined(
+        A,
+        (t0, t1),
+        nodes,
+        transform,
+        lambda c, samples: _chebyshev(c, samples, t0, t1),
+        sizes,
+        most,
+    )
+
+
+def polynomial_fit(times: Array, values: Array) -> Interpolant | None:
+    """The Chebyshev series through arrays (m, ...) that are known at times (m,), in order; None
+    where none of a degree far below m goes through all of them to round-off."""
+    t0, t1 = float(times.min()), float(times.max())
+    degree = min(len(times) // 4, int(np.sqrt(len(times))))
+    if t1 == t0:
+        return None
+    places = (2.0 * times - t0 - t1) / (t1 - t0)
+    rows = values.reshape(len(values), -1)
+    fit = np.polynomial.chebyshev.chebfit(places, rows, degree)
+    sizes = np.abs(rows).max(axis=0)
+    # The round-off of a coefficient is multiplied by the square of its number in a derivative.
+    fit[np.abs(fit) <= ZERO * sizes] = 0.0
+    found = _chebyshev(fit.reshape(-1, *values.shape[1:]), len(times), t0, t1)
+    off = np.abs(found.many(times) - values).reshape(len(rows), -1).max(axis=0)
+    return found if np.all(off <= ZERO * sizes) else None
+
+
+def _chebyshev(coefficients: Array, samples: int, t0: float, t1: float) -> Interpolant:
+    """The series through so many samples on [t0, t1] from its lowest coefficients (c, ...)."""
+    middle, half = 0.5 * (t0 + t1), 0.5 * (t1 - t0)
+    order = np.arange(len(coefficients))
+
+    def polynomials(times: Array) -> Array:
+        angle = np.arccos(np.clip((times - middle) / half, -1.0, 1.0))
+        return np.asarray(np.cos(np.outer(angle, order)))
+
+    def differentiated(table: Array) -> Array:
+        slopes = np.polynomial.chebyshev.chebder(table, scl=1.0 / half, axis=0)
+        return np.concatenate([slopes, np.zeros((len(table) - len(slopes), *table.shape[1:]))])
+
+    return Interpolant(polynomials, coefficients, samples, 0.0, differentiated)
 
 
 def _largest(coefficients: NDArray[Any], scale: Array) -> Array:

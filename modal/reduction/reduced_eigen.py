@@ -62,7 +62,9 @@ class SmallModes:
 
     def filled(self, k: int) -> SmallModes:
         """With NaN up to k modes a point."""
-        missing = max(0, k - self.eigenvalues.shape[1])
+        missing = k - self.eigenvalues.shape[1]
+        if missing <= 0:
+            return self
         return self._each(
             lambda A: np.pad(A, [(0, 0)] * (A.ndim - 1) + [(0, missing)], constant_values=np.nan)
         )

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from modal.eigen import spectrum
 from modal.eigen.tolerances import HALF, WEAK
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex, Index, Mask
@@ -87,12 +86,6 @@ def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
     return out
 
 
-def clusters(eigenvalues: Complex) -> list[Index]:
-    """Groups of two or more eigenvalues closer than HALF |λ|."""
-    groups = spectrum.clusters(eigenvalues, HALF)
-    return [np.array(group) for group in groups if len(group) > 1]
-
-
 def align(b: Snapshot, a: Snapshot) -> Snapshot:
     """b with the basis of each of its clusters rotated to continue the modes of a.
 
@@ -100,7 +93,7 @@ def align(b: Snapshot, a: Snapshot) -> Snapshot:
     are projected on it with the cluster's own left vectors, X' = X T with T = YᴴB x_a, and the left
     vectors follow, Y' = Y T⁻ᴴ.
     """
-    groups = [g for g in clusters(b.eigenvalues) if not b.defective[g].any()]
+    groups = [g for g in b.clusters if not b.defective[g].any()]
     if not groups:
         return b
     inward, _ = _pairings(b, a)

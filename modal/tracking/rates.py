@@ -45,7 +45,6 @@ from numpy.typing import NDArray
 
 from modal.eigen.tolerances import HALF
 from modal.tracking import hermite
-from modal.tracking.matching import clusters
 from modal.tracking.snapshot import Snapshot
 from modal.types import Array, Complex
 
@@ -81,7 +80,7 @@ def instant_rates(s: Snapshot, moving: bool) -> dict[str, NDArray[Any]]:
         "curvature": v.curvature,
         "by_energy": by_energy,
         "by_amplitude": by_amplitude,
-        "coupling": _largest_coupling(mixing, np.abs(distance), lam, s.energy_gram),
+        "coupling": _largest_coupling(mixing, np.abs(distance), s),
         "steady": v.steady,
     }
 
@@ -92,18 +91,18 @@ def distances(lam: Complex) -> Complex:
     return np.where(np.abs(apart) <= HALF * np.abs(lam), np.nan, apart)
 
 
-def _largest_coupling(mixing: Complex, distance: Array, lam: Complex, gram: Complex) -> Array:
+def _largest_coupling(mixing: Complex, distance: Array, s: Snapshot) -> Array:
     """The largest coupling of each mode i (K,); mixing (2, j, i): part of ẋ_i along x_j and x̄_j.
 
     Modes of one eigenvalue are one subspace: what counts is the energy of the part that lies in it,
     whatever its basis.
     """
-    energy = np.diag(gram).real
+    gram, energy = s.energy_gram, np.diag(s.energy_gram).real
     with np.errstate(invalid="ignore", divide="ignore"):
         own, other = energy[None, :], energy[:, None]
         ratio = np.sqrt(np.where((own > 0.0) & (other > 0.0), other / own, 1.0))
         coupling = np.abs(mixing) * ratio / distance
-        for members in clusters(lam):
+        for members in s.clusters:
             if not np.all(energy[members] > 0.0):
                 continue
             G = gram[np.ix_(members, members)]

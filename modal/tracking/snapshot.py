@@ -12,11 +12,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from modal.data.growth import grows, growth_floor
-from modal.eigen.tolerances import GROUP
+from modal.eigen import spectrum
+from modal.eigen.tolerances import GROUP, HALF
 from modal.reduction.reduced_eigen import SmallModes
 from modal.tracking.variation import Variation
 from modal.tracking.whirl import WhirlForms
-from modal.types import Array, Complex, Mask
+from modal.types import Array, Complex, Index, Mask
 
 Matrix: TypeAlias = NDArray[np.float64] | sp.spmatrix
 
@@ -89,6 +90,12 @@ class Snapshot:
     def size(self) -> int:
         """Number of modes K."""
         return len(self.eigenvalues)
+
+    @cached_property
+    def clusters(self) -> list[Index]:
+        """Groups of two or more eigenvalues closer than HALF |λ|."""
+        groups = spectrum.clusters(self.eigenvalues, HALF)
+        return [np.array(group) for group in groups if len(group) > 1]
 
     @cached_property
     def steady(self) -> tuple[Complex, Array]:

@@ -16,7 +16,7 @@ from modal.eigen.modes import Modes
 from modal.provenance.fingerprint import drawn_prints
 from modal.reduction.full_order import spot_check
 from modal.reduction.instants import SmallMatrices
-from modal.reduction.interpolated_motion import ProjectedMotion
+from modal.reduction.interpolation import Interpolant
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.space import SAMPLE, CertifiedModes, Family, Space, spread
 from modal.reduction.tolerances import TRAINING
@@ -131,13 +131,13 @@ class SpaceSource:
     full solve differs.
 
     What a subclass gives: `kind`, `_new_space(sample, stored)`, `prints()`, and either
-    `_motion`, the matrices in the present coordinates as functions of the value, or `_near` and
-    `_changes`.
+    `_motion`, what depends on the value as a function of it, or `_near`; and `_changes`, where that
+    is not the matrices in the present coordinates.
     """
 
     kind: str
     block: int = 100  # instants that are solved together
-    _motion: ProjectedMotion | None = None
+    _motion: Interpolant | None = None
 
     def __init__(self, request: Request, family: Family, kept: Kept | None = None) -> None:
         sweep = request.sweep
@@ -328,7 +328,8 @@ class SpaceSource:
         if self._motion is not None:
             times = np.array([one.at for one in made])
             first = self._motion.derivative()
-            rates, curvatures = first(times), first.derivative()(times)
+            both = first.many(times), first.derivative().many(times)
+            rates, curvatures = (self._changes(x.swapaxes(0, 1), space) for x in both)
             return list(range(len(made))), Derivatives(at.matrices, rates, curvatures, rates)
         ends, rate = self._request.sweep.ends, self._request.rate
         stencils = [stencil_of(one.at, one.eigenvalues, ends, rate) for one in made]

@@ -22,6 +22,7 @@ from modal.provenance.link_prints import LinkProbe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.body_space import BodySpace
 from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.interpolation import polynomial_fit
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.reduction.tolerances import TRAINING, WORTH_A_SPACE
@@ -58,6 +59,7 @@ class ReducedSource(SpaceSource):
 
     def _settle(self) -> None:
         super()._settle()
+        self._motion = polynomial_fit(self._values, self._points.table.swapaxes(0, 1))
         axis = self._request.sweep.axis
         if axis is not None:
             basis, r = self._space.basis, self._space.projected.size
@@ -91,7 +93,7 @@ class ReducedSource(SpaceSource):
         return at.padded(len(self._space.projected.matrices)).table.swapaxes(0, 1)
 
     def _changes(self, order: Array, space: BodySpace) -> Array:
-        return np.tensordot(order, space.projected.matrices, axes=1)
+        return np.tensordot(order, space.projected.matrices[: order.shape[-1]], axes=1)
 
 
 class LinkSource(SpaceSource):
@@ -114,7 +116,9 @@ class LinkSource(SpaceSource):
         if 1 < len(self._values) == len(self._at):
             ends, options = (float(self._at.min()), float(self._at.max())), self._family.arguments
             smooth = InterpolatedMotion.of(self._space.frame, *ends, True, **options)
-            self._motion = None if smooth is None else smooth.projected(np.eye(smooth.n))
+            self._motion = (
+                None if smooth is None else smooth.projected(np.eye(smooth.n)).interpolant
+            )
 
     def _near(self, values: Array) -> Array:
         series = self._space.frame.freeze_many(values, **self._family.arguments)
@@ -139,7 +143,7 @@ class SmoothSource(SpaceSource):
 
     def _settle(self) -> None:
         super()._settle()
-        self._motion = self._space.motion
+        self._motion = self._space.motion.interpolant
 
 
 def source_of(request: Request, stored: TrackStore | None) -> Source:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from modal.tracking.encounters import Encounter
 from modal.tracking.following import Follower, Step
 from modal.tracking.inspection import may_grow
-from modal.tracking.matching import Match, Overlap, align, clusters
+from modal.tracking.matching import Match, Overlap, align
 from modal.tracking.rates import instant_rates
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.sources import Source
@@ -181,7 +181,7 @@ class Recorder:
             return
         del self._meetings[self.state.meetings :]
         self._extras = self.state.extra
-        if self.count == 1 and clusters(a.eigenvalues):
+        if self.count == 1 and a.clusters:
             # The first instant: the next one determines the basis of its clusters.
             a = align(a, snapshot)
             self.rows.put(0, a, float(self.rows.spins(1)[0]), np.arange(a.size))
