@@ -252,7 +252,7 @@ def chebyshev_interpolant(
 
 
 def polynomial_fit(times: Array, values: Array) -> Interpolant | None:
-    """The Chebyshev series through arrays (m, ...) that are known at times (m,), in order; None
+    """The Chebyshev series through arrays (m, ...) that are known at times (m,); None
     where none of a degree far below m goes through all of them to round-off."""
     t0, t1 = float(times.min()), float(times.max())
     degree = min(len(times) // 4, int(np.sqrt(len(times))))

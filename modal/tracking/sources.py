@@ -145,7 +145,7 @@ class SpaceSource:
         self._freeze, self._name, self._at = sweep.freeze, sweep.name, sweep.at
         self._block: dict[float, Snapshot] = {}
         self.growths = 0
-        self._points = self._leading()
+        self._points = self._leading(self._at)
         self._values = self._at[: len(self._points)]
         sample = self._points.take(spread(len(self._values), SAMPLE))
         stored = None if kept is None else kept(self.prints())[0]
@@ -160,10 +160,10 @@ class SpaceSource:
             self.close()
             raise
 
-    def _leading(self) -> Any:
-        """The points of the values up to the first at which the model cannot be frozen."""
+    def _leading(self, values: Array) -> Any:
+        """The points of some values up to the first at which the model cannot be frozen."""
         parts: list[Any] = []
-        for value in self._at.tolist():
+        for value in values.tolist():
             try:
                 parts.append(self._family.coefficients([{self._name: value}]))
             except Exception:  # raised again, and named, when the sweep comes there

@@ -22,7 +22,7 @@ from modal.provenance.link_prints import LinkProbe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.body_space import BodySpace
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.reduction.interpolation import polynomial_fit
+from modal.reduction.interpolation import CHECKS, Interpolant, irregular, polynomial_fit
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.reduction.tolerances import TRAINING, WORTH_A_SPACE
@@ -49,8 +49,20 @@ class ReducedSource(SpaceSource):
         self, sample: Coefficients, stored: Mapping[str, NDArray[Any]] | None
     ) -> BodySpace:
         request = self._request
+        self._motion = self._law()
         count = request.count + self._family.rigid.shape[1]
         return BodySpace(self._family, sample, count, request.tolerance, stored=stored)
+
+    def _law(self) -> Interpolant | None:
+        """The coefficients as polynomials of the value; also between the values, so that what has
+        the same size at all of them (a motion sampled once a period) is not taken for constant."""
+        start, span = self._values[0], self._values[-1] - self._values[0]
+        others = np.append(start, start + span * irregular(CHECKS))
+        between = self._leading(others)
+        if len(between) < len(others):
+            return None
+        known = Coefficients.joined([self._points, between]).table.swapaxes(0, 1)
+        return polynomial_fit(np.concatenate([self._values, others]), known)
 
     def prints(self) -> NDArray[np.float64]:
         first = self._freeze(float(self._at[0]))
@@ -59,7 +71,6 @@ class ReducedSource(SpaceSource):
 
     def _settle(self) -> None:
         super()._settle()
-        self._motion = polynomial_fit(self._values, self._points.table.swapaxes(0, 1))
         axis = self._request.sweep.axis
         if axis is not None:
             basis, r = self._space.basis, self._space.projected.size
@@ -134,8 +145,8 @@ class SmoothSource(SpaceSource):
         self.block = max(1, ENTRIES // 2 // family.n**2)
         super().__init__(request, family, kept)
 
-    def _leading(self) -> Array:
-        return self._at
+    def _leading(self, values: Array) -> Array:
+        return values
 
     def _new_space(self, sample: Array, stored: Mapping[str, NDArray[Any]] | None) -> SmoothSpace:
         request = self._request

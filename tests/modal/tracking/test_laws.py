@@ -51,6 +51,20 @@ def test_rates_with_and_without_a_kink_are_those_of_full_solves(law: Damping) ->
     assert_allclose(quick.coupling, exact.coupling, atol=1e-9)
 
 
+def test_a_motion_sampled_once_a_period_is_not_constant() -> None:
+    section = assembly.rectangle(0.05, 0.02)
+    blade = assembly.beam(1.0, section, assembly.steel, 12, clamped="start")
+    turning = assembly.moving(blade, assembly.swing(2.0, 20.0 * np.pi, phase=0.7))
+    times = 0.1 * np.arange(24)
+    quick, exact = (
+        modal.track(turning, times=times, k=3, backend=backend, progress=False)
+        for backend in ("reduced", "dense")
+    )
+    assert np.ptp(quick.eigenvalue.values[:, 0].imag) < 1e-6
+    assert np.isfinite(exact.frozen_interval).any()
+    assert_allclose(quick.frozen_interval, exact.frozen_interval, rtol=1e-4)
+
+
 def test_polynomials_of_low_degree_are_found_and_others_are_not() -> None:
     times = np.linspace(1.0, 4.0, 33)
     values = np.stack([times**3, np.ones(33), 1e-9 * times], axis=1)
