@@ -49,7 +49,6 @@ class ReducedSource(SpaceSource):
         self, sample: Coefficients, stored: Mapping[str, NDArray[Any]] | None
     ) -> BodySpace:
         request = self._request
-        self._motion = self._law()
         count = request.count + self._family.rigid.shape[1]
         return BodySpace(self._family, sample, count, request.tolerance, stored=stored)
 
@@ -71,6 +70,7 @@ class ReducedSource(SpaceSource):
 
     def _settle(self) -> None:
         super()._settle()
+        self._motion = self._law()
         axis = self._request.sweep.axis
         if axis is not None:
             basis, r = self._space.basis, self._space.projected.size
