@@ -15,6 +15,7 @@ from modal.tracking.encounters import Encounter, Search, continued, examine, swa
 from modal.tracking.inspection import inspect
 from modal.tracking.matching import Match, Overlap, align, assign
 from modal.tracking.snapshot import Snapshot
+from modal.tracking.veerings import Branches
 from modal.types import Complex, Index, Mask
 
 
@@ -67,12 +68,13 @@ class Rules:
 
 @dataclass(frozen=True)
 class Step:
-    """From instant a to instant b: the match, b with its clusters aligned, the events in
-    between."""
+    """From instant a to instant b: the match, b with its clusters aligned, the events in between;
+    and the branches, where derivatives are known."""
 
     match: Match
     b: Snapshot
     encounters: tuple[Encounter, ...]
+    branches: Branches | None
 
 
 @dataclass
@@ -100,11 +102,13 @@ class Follower:
         while ahead:
             end, left = ahead.pop()
             step = self._step(path.here, end, path.slope, path.watched, left, search)
-            if isinstance(step, Step):
-                path.add(step)
-            else:
+            if not isinstance(step, Step):
                 middle, left = step
                 ahead += [(end, left), (middle, left)]
+            elif path.here is a and not ahead:
+                return step
+            else:
+                path.add(step)
         return path.whole()
 
     def _step(
@@ -148,13 +152,14 @@ class Follower:
         if pairs:
             target, mirrored = match.target[curve], match.mirrored[curve]
             match = Match(target, mirrored, overlap.of(target, mirrored), certainty)
-        events = inspect(a, b, match, watched, met, search)
+        branches = Branches.of(a, b, match)
+        events = inspect(a, b, match, branches, watched, met, search)
         place = next((e.at for e in events if e.kind == "cut"), None)
         middle = None if place is None else self._cut(a, b, place, search)
         if middle is not None:
             return middle, left
         events = [replace(e, kind="unresolved") if e.kind == "cut" else e for e in events]
-        return Step(match, b, tuple(events))
+        return Step(match, b, tuple(events), branches)
 
     def _cut(self, a: Snapshot, b: Snapshot, at: float, search: Search) -> Snapshot | None:
         """The modes near `at`, where an event is expected; None where no instant is left, or none
@@ -191,7 +196,7 @@ class _Path:
 
     def __init__(self, a: Snapshot, watched: Mask, slope: Complex) -> None:
         self.here, self.watched, self.slope = a, watched, slope
-        self._a, self._steps = a, list[Step]()
+        self._a = a
         # Of each mode here: its number at a, from a.size on for those that begin on the way.
         self._number = np.arange(a.size)
         self._begun = a.size
@@ -232,7 +237,6 @@ class _Path:
         lost = onward < 0
         self._mirrored ^= np.where(lost, False, match.mirrored[onward])
         self._certainty = np.minimum(self._certainty, np.where(lost, 0.0, match.certainty[onward]))
-        self._steps.append(step)
         self._number, self.here, self.slope, self.watched = number, b, slope, watched
 
     def _record(self, e: Encounter, onward: Index) -> None:
@@ -247,8 +251,6 @@ class _Path:
 
     def whole(self) -> Step:
         """All that was followed as one step."""
-        if len(self._steps) == 1:
-            return self._steps[0]
         a, b = self._a, self.here
         place = np.full(self._begun, -1)
         place[self._number] = np.arange(b.size)
@@ -258,7 +260,7 @@ class _Path:
             e if e.newborn < 0 else replace(e, newborn=int(place[e.newborn])) for e in self._events
         )
         match = Match(target, self._mirrored, mac, self._certainty)
-        return Step(match, b, events)
+        return Step(match, b, events, Branches.of(a, b, match))
 
 
 def _doubtful(b: Snapshot, match: Match, predicted: Complex, watched: Mask, rules: Rules) -> Mask:

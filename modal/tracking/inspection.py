@@ -9,31 +9,31 @@ out, the event is reported as "unresolved".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from modal.data.growth import growth_floor
 from modal.tracking import hermite
 from modal.tracking.encounters import Encounter, Search
 from modal.tracking.matching import Match
 from modal.tracking.onsets import onsets_between
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.veerings import Branches, veerings_inside
-from modal.types import Array, Mask
+from modal.types import Mask
 
 
 def inspect(
-    a: Snapshot, b: Snapshot, match: Match, watched: Mask, met: list[Encounter], search: Search
-) -> list[Encounter]:
+    a: Snapshot, b: Snapshot, match: Match, branches: Branches | None, watched: Mask,
+    met: list[Encounter], search: Search,
+) -> list[Encounter]:  # fmt: skip
     """All events between a and b, or where to cut.
 
-    match: of a with b. met: the events of two modes that are already classified. watched (Ka,).
+    match: of a with b. branches: of the match. met: the events of two modes that are already
+    classified. watched (Ka,).
     """
     fine = abs(b.at - a.at) <= search.tolerance
     onsets = list(onsets_between(a, b, match, watched, counted=fine))
-    branches = None if fine else Branches.of(a, b, match)
+    branches = None if fine else branches
     if onsets and not fine and search.left > 0:
         place = _onset_place(a, b, onsets[0], branches, search)
         return [*met, replace(onsets[0], at=place, kind="cut")]
@@ -45,21 +45,11 @@ def inspect(
     events, number = [*placed, *onsets], branches.number
     usable = branches.counted & watched[number]
     usable &= ~np.isin(number, [e.first for e in onsets])
-    for reached, curve in _regime_changes(branches):
+    for reached, curve in (branches.growth_changes, branches.oscillation_changes):
         for p in np.flatnonzero(reached & usable):
             place = a.at + hermite.lowest_inside(curve[:, p]) * (b.at - a.at)
             return [*events, Encounter(int(number[p]), -1, place, 0.0, "cut")]
     return [*events, *veerings_inside(a, b, match, branches, watched, met, search)]
-
-
-def may_grow(a: Snapshot, b: Snapshot, match: Match) -> Mask:
-    """Which modes of a (Ka,) may grow for a while before b, though they do not at its ends."""
-    out = np.zeros(a.size, dtype=bool)
-    branches = Branches.of(a, b, match)
-    if branches is not None:
-        reached, _ = next(_regime_changes(branches))
-        out[branches.number] = reached & branches.counted
-    return out
 
 
 def _placed(
@@ -109,35 +99,3 @@ def _onset_place(
             tau = tau - aside if tau >= 0.5 else tau + aside
             return a.at + float(np.clip(tau, aside, 1.0 - aside)) * length
     return a.at + 0.5 * length
-
-
-def _regime_changes(branches: Branches) -> Iterator[tuple[Mask, Array]]:
-    """Which modes may start and stop growing, and which oscillating, inside the step, (R,); and the
-    curves (PLACES, R) that are lowest there."""
-    one, two, slope, onward = ends = (*branches.steady, *branches.steady_slope)
-    level = np.maximum(growth_floor(one) + branches.error[0], growth_floor(two) + branches.error[1])
-    moves = (np.abs(one.imag) > growth_floor(one)) & (np.abs(two.imag) > growth_floor(two))
-    usable = moves & np.isfinite(slope) & np.isfinite(onward)
-    along = hermite.along(hermite.coefficients(*ends))
-    off = hermite.error(*(x.real for x in ends))
-    growing = one.real > level
-    sign_each = np.where(growing, -1.0, 1.0)
-    extreme = (sign_each * (along.real - level)).max(axis=0)
-    reached = ((extreme + off > 0.0) & (off > level)) | (extreme > 0.0)
-    reached |= _tangents_meet(
-        [sign_each * x for x in (one.real - level, two.real - level)],
-        [sign_each * x.real for x in (slope, onward)],
-    )
-    yield reached & usable & (growing == (two.real > level)), -sign_each * along.real
-    curve = np.sign(one.imag) * along.imag
-    reached = curve.min(axis=0) - hermite.error(*(x.imag for x in ends)) < 0.0
-    yield reached & usable & (one.imag * two.imag > 0.0), curve
-
-
-def _tangents_meet(ends: list[Array], slopes: list[Array]) -> Mask:
-    """Whether the tangents at both ends meet above zero inside the step: a concave curve between
-    them, negative at both, may pass zero."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        tau = (ends[1] - ends[0] - slopes[1]) / (slopes[0] - slopes[1])
-        height = ends[0] + slopes[0] * tau
-    return np.asarray((slopes[0] > 0.0) & (slopes[1] < 0.0) & (height > 0.0))

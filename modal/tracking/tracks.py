@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from modal.tracking.encounters import Encounter
 from modal.tracking.following import Follower, Step
-from modal.tracking.inspection import may_grow
 from modal.tracking.matching import Match, Overlap, align
 from modal.tracking.rates import instant_rates
 from modal.tracking.snapshot import Snapshot
@@ -199,8 +198,11 @@ class Recorder:
         onward, reported = step.match.target, self._reported(step.b)
         # Of the guard: what happens to those that come in, or grow for a while, is reported too; a
         # growing mode that is new may be one of the two real ones that any mode became.
-        born = np.setdiff1d(np.flatnonzero(step.b.growing), onward).size > 0
-        entering = (onward >= 0) & reported[onward] | may_grow(a, step.b, step.match) | born
+        growing = np.flatnonzero(step.b.growing)
+        born = growing.size > 0 and np.setdiff1d(growing, onward).size > 0
+        entering = (onward >= 0) & reported[onward] | born
+        if step.branches is not None:
+            entering[step.branches.may_grow] = True
         entering &= (track >= 0) & ~watched & free
         if entering.any():
             step = self._follower.follow(a, snapshot, watched | entering)

@@ -8,9 +8,11 @@ each other at the least distance g. A pure veering has Δ = (λ_i − λ_j)² = 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from modal.data.growth import growth_floor
 from modal.eigen.tolerances import HALF
 from modal.tracking import hermite
 from modal.tracking.encounters import Encounter, Search
@@ -56,6 +58,59 @@ class Branches:
             (a.steady[1][number], b.steady[1][target]),
             (a.kind[number] != "prescribed") & (b.kind[target] != "prescribed"),
         )
+
+    @property
+    def may_grow(self) -> Index:
+        """The modes at a that may grow for a while inside, though they do not at the ends."""
+        return self.number[self.growth_changes[0] & self.counted]
+
+    @cached_property
+    def growth_changes(self) -> tuple[Mask, Array]:
+        """Which modes may start and stop growing inside the step, (R,); and the curves (PLACES, R)
+        that are lowest there."""
+        one, two = self.steady
+        slope, onward = self.steady_slope
+        level = np.maximum(
+            *(growth_floor(x) + e for x, e in zip(self.steady, self.error, strict=True))
+        )
+        growing = one.real > level
+        sign_each = np.where(growing, -1.0, 1.0)
+        curve = sign_each * (self._along.real - level)
+        off, extreme = hermite.error(one.real, two.real, slope.real, onward.real), curve.max(axis=0)
+        reached = ((extreme + off > 0.0) & (off > level)) | (extreme > 0.0)
+        reached |= _tangents_meet(
+            [sign_each * (x.real - level) for x in (one, two)],
+            [sign_each * x.real for x in (slope, onward)],
+        )
+        return reached & self._moves & (growing == (two.real > level)), -curve
+
+    @cached_property
+    def oscillation_changes(self) -> tuple[Mask, Array]:
+        """Which modes may stop and start oscillating inside the step, and the curves, the same."""
+        one, two = self.steady
+        curve = np.sign(one.imag) * self._along.imag
+        off = hermite.error(*(x.imag for x in (*self.steady, *self.steady_slope)))
+        reached = curve.min(axis=0) - off < 0.0
+        return reached & self._moves & (one.imag * two.imag > 0.0), curve
+
+    @cached_property
+    def _along(self) -> Complex:
+        return hermite.along(hermite.coefficients(*self.steady, *self.steady_slope))
+
+    @cached_property
+    def _moves(self) -> Mask:
+        """Modes that oscillate at both ends, with slopes that are known, (R,)."""
+        moves = np.array([np.abs(x.imag) > growth_floor(x) for x in self.steady])
+        return np.asarray(np.vstack([moves, np.isfinite(self.steady_slope)]).all(axis=0))
+
+
+def _tangents_meet(ends: list[Array], slopes: list[Array]) -> Mask:
+    """Whether the tangents at both ends meet above zero inside the step: a concave curve between
+    them, negative at both, may pass zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau = (ends[1] - ends[0] - slopes[1]) / (slopes[0] - slopes[1])
+        height = ends[0] + slopes[0] * tau
+    return np.asarray((slopes[0] > 0.0) & (slopes[1] < 0.0) & (height > 0.0))
 
 
 def veerings_inside(
