@@ -8,7 +8,7 @@ the Radau IIA method of the first-order form. It damps what a step does not reso
 Wanner, Solving Ordinary Differential Equations II, IV.5): the steps follow the modes that still
 move, however fast others have decayed. The equations of all stages are solved by GMRES,
 preconditioned by those with constant matrices, which the eigenvalues of (a_ij) part into systems of
-size n (ibid., IV.8). Between the ends of a step the state is its polynomial. A step of twice the
+size n (ibid., IV.8); few equations at once by LAPACK. Between the ends of a step the state is its polynomial. A step of twice the
 length gives the error; lengths are halved and doubled, so that factors serve many steps.
 """
 
@@ -25,7 +25,7 @@ from numpy.polynomial import legendre
 
 from assembly.errors import ConvergenceError
 from modal.transient.integrators.tableau import integral_coefficients
-from modal.transient.tolerances import DIVISIONS, SAFETY
+from modal.transient.tolerances import DIVISIONS, FEW, SAFETY
 from modal.types import Array
 
 Matrices = Callable[[Array], Any]  # M, C + D and K (3, P, n, n) at times (P,), or Constant ones
@@ -141,6 +141,10 @@ class _Step:
         constant.iterations = 0
         if isinstance(matrices, Constant):  # the factors are those of the equations: refined once
             moved, failed = 2.0 * right - image(right), 0
+        elif right.size <= 1.5 * FEW:
+            weights = np.stack([INVERSE @ INVERSE / h**2, INVERSE / h, np.eye(STAGES)])
+            whole = np.einsum("aij,aikl->ikjl", weights, matrices).reshape(right.size, -1)
+            moved, failed = la.solve(whole, -still.ravel()), 0
         else:
             moved, failed = spla.gmres(
                 operator, right, rtol=SOLVED, restart=4 * ITERATIONS, maxiter=1, callback=count,
@@ -176,12 +180,13 @@ class Collocation:
 
     def run(
         self, t: float, length: float, x: Array, parts: Array, tolerances: tuple[float, float],
-        sizes: Sizes,
+        sizes: Sizes, largest: float,
     ) -> tuple[Array, float, float]:  # fmt: skip
         """States (R, 2n) at ascending parts (R,) of a length of time from t, s, from x (2n,), the
         error at its end and the largest within steps.
 
-        tolerances: of both, in the sizes of states. Raises ConvergenceError.
+        tolerances: of both, relative to the largest size of a state so far. Raises
+        ConvergenceError.
         """
         states, error, within, done = np.empty((len(parts), len(x))), 0.0, 0.0, 0.0
         level = max(0, int(np.ceil(np.log2(length / self.length))))
@@ -199,12 +204,13 @@ class Collocation:
             fine = [first.at(2.0 * COMPARED[early]), second.at(2.0 * COMPARED[~early] - 1.0)]
             ends = np.concatenate(fine)
             resolved, rest = sizes(coarse.at(COMPARED) - ends, share * length)
-            far = resolved / 2.0**STAGES
-            largest = float((far + SAFETY * rest).max())
+            size = max(largest, float(np.hypot(*sizes(ends[-1:], share * length))[0]))
+            far = resolved / (2.0**STAGES * size)
+            inner = float((far + SAFETY * rest / size).max())
             # Short steps may take more than their share of what is left of the tolerance.
             part = max(share / (1.0 - done), LEAST)
             allowed = part * (tolerances[0] - error)
-            ratio = max(far[-1] / allowed, largest / tolerances[1])
+            ratio = max(far[-1] / allowed, inner / tolerances[1])
             if not (first.solved and second.solved and coarse.solved and ratio <= 1.0):
                 level += 1
                 continue
@@ -212,7 +218,7 @@ class Collocation:
             place = 2.0 * (parts[inside] - done) / share
             states[inside[place <= 1.0]] = first.at(place[place <= 1.0])
             states[inside[place > 1.0]] = second.at(place[place > 1.0] - 1.0)
-            error, within = error + far[-1], max(within, largest)
+            error, within, largest = error + far[-1], max(within, inner), size
             x, done, self.pairs = ends[-1], done + share, self.pairs + 1
             if level and ratio < 0.5 ** (STAGES + 2) and done % (2.0 * share) == 0.0:
                 level -= 1

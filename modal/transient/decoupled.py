@@ -479,11 +479,10 @@ def propagated(
             panel = Panel(frames, h, gap / h)
         if panel is None or not panel.apart:
             found, by_steps, inner = steps.run(
-                t, h, x, parts, (allowed * largest * share, WITHIN * tolerance * largest),
-                partial(here.sizes, softest=1.0 / length),
+                t, h, x, parts, (allowed * share, WITHIN * tolerance),
+                partial(here.sizes, softest=1.0 / length), largest,
             )  # fmt: skip
-            ratio = by_steps / (allowed * largest * share)
-            within = max(within, inner / largest)
+            ratio, within = by_steps / (allowed * share), max(within, inner)
         else:
             # Transformations of panels that are too long may grow beyond all bounds.
             with np.errstate(over="ignore", invalid="ignore"):

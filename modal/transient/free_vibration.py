@@ -146,18 +146,17 @@ def _steps_of_constant(
         return np.array([size(part) for part in slow]), np.array(list(fast))
 
     try:
-        largest = size(x)
         steps = Collocation(Constant(M, system.damping, K), length)
         parts = (times - span[0])[1:] / length
-        allowed = (1.0 - WITHIN) * tolerance * largest, WITHIN * tolerance * largest
-        states, error, within = steps.run(span[0], length, x, parts, allowed, sizes)
+        allowed = (1.0 - WITHIN) * tolerance, WITHIN * tolerance
+        states, error, within = steps.run(span[0], length, x, parts, allowed, sizes, size(x))
     finally:
         norm.destroy()
     attributes = {
         "solver": "Radau collocation", "order": 2 * STAGES - 1, "pairs_of_steps": steps.pairs,
     }  # fmt: skip
-    error = (error + within) / largest
-    return _vibration(_as_motion(system), times, np.vstack([x, states]), error, attributes)
+    states = np.vstack([x, states])
+    return _vibration(_as_motion(system), times, states, error + within, attributes)
 
 
 def _moving(

@@ -41,12 +41,11 @@ def small_transient(
         return None
     least = min(tolerance, WEAK)
     count = int(np.ceil(-MODES * np.log10(least)))
-    V = _shapes(motion, span, initial, min(count, n), least)
-    if V is None or (2 * V.shape[1] > n > FEW):
+    V = _shapes(motion, span, initial, min(count, n), 0.1 * np.sqrt(least))
+    if V is None:
         return None
-    V = np.eye(n) if 2 * V.shape[1] > n else V
-    trial = _Trial(motion, V, span, initial)
-    return trial.refined(tolerance) if trial.error(None) <= BY_BASIS * tolerance else None
+    V = np.eye(n) if V.shape[1] ** 3 > 0.5 * n**3 else V
+    return _Trial(motion, V, span, initial).refined(tolerance)
 
 
 class _Trial:
@@ -65,28 +64,42 @@ class _Trial:
         weighted = V.T @ M
         state = la.solve(weighted @ V, weighted @ np.stack(initial, axis=1), assume_a="pos")
         self.state = state.T.reshape(-1)
-        M, _, K = self.motion.matrices(span[0])
-        squares = np.abs(la.eigh(0.5 * (K + K.T), M, eigvals_only=True))
-        fourth = float(np.sqrt(np.sort(squares)[min(3, len(squares) - 1)]))
-        length, size = span[1] - span[0], len(GAUSS.c) * V.shape[1]
-        self.most = EIGENSOLUTIONS * EIGENSOLUTION * (2.0 * max(V.shape[0], FEW) / size) ** 3
+        length, size = span[1] - span[0], max(len(GAUSS.c) * V.shape[1], 0.75 * FEW)
+        self.most = EIGENSOLUTIONS * EIGENSOLUTION * (max(2.0 * V.shape[0], 1.5 * FEW) / size) ** 3
+        first = Frames.of(self._matrices, np.array(span[:1]))
+        self.sizes, omega = first.amplitudes(0, self.state, 1.0 / length)
+        decay = 0.5 * np.diagonal(first.shapes[0].T @ first.C[0] @ first.shapes[0])
+        self.lasting = 1.0 / (1.0 / length + np.abs(decay))
+        self.rates = np.maximum(omega, decay + np.sqrt(np.maximum(decay**2 - omega**2, 0.0)))
         # Long steps resolve modes up to SAFETY times the fourth.
-        least = SAFETY * fourth * length / RESOLVED
+        least = SAFETY * np.sort(omega)[min(3, len(omega) - 1)] * length / RESOLVED
         self.count = _parted(np.clip(least, 4 * PIECES, self.most))
-        self.run = steps(self.motion, span, self.state, self.count)
-        self._modes()
-        self.missed, self.shifts = self._outside()
+
+    def _matrices(self, times: Array) -> Array:
+        """M, C + D and K (3, P, r, r)."""
+        return self.motion.matrices.many(times).swapaxes(0, 1)
+
+    def _from_start(self, count: float) -> float:
+        """The error by steps of the modes of the start until they have decayed: Gauss steps do not
+        damp what they do not resolve."""
+        errors = SAFETY * phase_error(self.rates, (self.span[1] - self.span[0]) / count)
+        drift = np.minimum(errors * self.lasting, 2.0)
+        return float(np.linalg.norm(self.sizes * drift) / np.linalg.norm(self.sizes))
 
     def _modes(self) -> None:
         """Frozen modes of the basis at instants of the run, and their amplitudes in it."""
         self.places = np.arange(PIECES + 1) * (self.count // PIECES)
         self.times = times = self.run.times[self.places]
-        self.frames = Frames.of(lambda t: self.motion.matrices.many(t).swapaxes(0, 1), times)
+        self.frames = Frames.of(self._matrices, times)
         self.softest = np.sqrt(ROUND_OFF * self.frames.squares[:, -1:])
-        self.amplitudes, self.omega = self._amplitudes(
-            self.run.q[self.places], self.run.v[self.places]
-        )
-        self.largest = float(np.linalg.norm(self.amplitudes, axis=1).max())
+        q, v = self.run.q[self.places], self.run.v[self.places]
+        sizes, omega = self._amplitudes(q, v)
+        self.largest, self.omega = float(np.linalg.norm(sizes, axis=1).max()), omega
+        # What follows slower modes statically is bent, but neither accelerates nor has a phase.
+        forces = self.frames.C @ v[..., None] + self.frames.K @ q[..., None]
+        accelerated = (self.frames.shapes.swapaxes(1, 2) @ forces)[..., 0] / omega**2
+        vibrating = np.hypot(accelerated, self._amplitudes(0.0 * q, v)[0])
+        self.amplitudes = np.minimum(sizes, vibrating)
 
     def _amplitudes(self, q: Array, v: Array) -> tuple[Array, Array]:
         """√(a² + ȧ²/ω²) of the frozen modes (P, r) at the instants, and ω."""
@@ -98,14 +111,15 @@ class _Trial:
         Phases that drift change the modes by themselves, which are orthogonal, and none by more
         than twice its amplitude.
         """
-        rates = self.shifts
+        rates, early = self.shifts, 0.0
         if count is not None:
+            early = self._from_start(count)
             # The modes turn at other rates than the frozen ones, and a phase errs by ω⁹.
             h = (self.span[1] - self.span[0]) / count
             rates = rates + SAFETY * phase_error(self.omega, h)
         drift = cumulative_trapezoid(rates, self.times, axis=0, initial=0.0)
         errors = np.linalg.norm(self.amplitudes * np.minimum(drift, 2.0), axis=1)
-        return self.missed + float(errors.max() / self.largest)
+        return self.missed + max(early, float(errors.max() / self.largest))
 
     def _outside(self) -> tuple[float, Array]:
         """What the basis misses. Shapes outside it respond to the residual ρ of the run by K⁻¹ρ,
@@ -120,10 +134,15 @@ class _Trial:
         a = -np.linalg.solve(Mr, Cr @ v + Kr @ q)
         residual = M @ (V @ a) + C @ (V @ v) + K @ (V @ q)
         X = V @ self.frames.shapes
-        inertia = M @ (X * -(omega**2)[:, None]) + K @ X
+        MX, KX = M @ X, K @ X
+        inertia = KX - MX * (omega**2)[:, None]
         speed = C @ (X * omega[:, None])
-        for force in (inertia, speed):  # what the basis itself answers is no error
-            force -= M @ (V @ np.linalg.solve(Mr, V.T @ force))
+        # What the basis itself answers is no error: faster modes statically, others by inertia.
+        faster = omega[:, :, None] > omega[:, None]
+        for force in (inertia, speed):
+            parts = X.swapaxes(1, 2) @ force
+            static = np.where(faster, parts / (omega**2)[:, :, None], 0.0)
+            force -= KX @ static + MX @ np.where(faster, 0.0, parts)
         response = np.linalg.solve(K, np.concatenate([residual, inertia, speed], axis=2))
         r, away = omega.shape[1], response[:, :, :1]
         size = np.sqrt(np.maximum((away * (M @ away)).sum(axis=(1, 2)), 0.0)).max()
@@ -132,8 +151,16 @@ class _Trial:
 
     def refined(self, tolerance: float) -> Vibration | None:
         """The run in so many steps that the error is within the tolerance. What the estimate says
-        of the long steps is compared with their difference from it, which is the true one."""
+        of the long steps is compared with their difference from it, which is the true one. None
+        where the steps would cost too much or the basis misses too much."""
+        if self._from_start(self.most) > tolerance:
+            return None
+        self.run = steps(self.motion, self.span, self.state, self.count)
+        self._modes()
+        self.missed, self.shifts = self._outside()
         count, allowed = self.count, tolerance
+        if self.error(None) > BY_BASIS * tolerance:
+            return None
         while count <= self.most:
             error = self.error(count)
             if error <= allowed:
@@ -183,22 +210,24 @@ def _shapes(
     count: int,
     least: float,
 ) -> Array | None:
-    """Shapes (n, r), orthonormal in the first mass matrix, that hold the initial state and the
-    main directions of `count` frozen modes of instants and of their static responses to Coriolis
-    forces, weighted by the amplitude of equal energies. None where a stiffness is singular."""
+    """Shapes (n, r), orthonormal in the first stiffness, that hold the initial state and the main
+    directions of `count` frozen modes of instants, of equal energies, and of their static responses
+    to Coriolis forces: in energy, as small deflections of a stiff part have much of it. None where
+    a stiffness is singular."""
     times = span[0] + (span[1] - span[0]) * np.arange(INSTANTS) / INSTANTS
-    matrices = motion.matrices(times)
-    root = la.cholesky(matrices[0][0])
-    columns = []
-    for M, C, K in zip(*matrices, strict=True):
+    columns: list[Array] = []
+    for M, C, K in zip(*motion.matrices(times), strict=True):
         S = 0.5 * (K + K.T)
         squares, X = la.eigh(S, M, subset_by_index=[0, count - 1])
         if np.abs(squares).min() <= ROUND_OFF * (S.diagonal() / M.diagonal()).max():
             return None
+        if not columns:
+            root = la.cholesky(S + max(0.0, -2.0 * squares[0]) * M)
         columns += [X / np.sqrt(np.abs(squares)), la.solve(S, C @ X, assume_a="sym")]
-    first, _ = la.qr(root @ np.stack(initial, axis=1), mode="economic")
+    given = [x for x in initial if np.any(x)]
+    first, _ = la.qr(root @ np.stack(given, axis=1), mode="economic")
     X = root @ np.hstack(columns)
     X -= first @ (first.T @ X)
     U, sizes, _ = la.svd(X, full_matrices=False)
-    W = la.qr(np.hstack([first, U[:, sizes > least * sizes[0]]]), mode="economic")[0]
+    W = la.qr(np.hstack([first, U[:, sizes > least]]), mode="economic")[0]
     return np.asarray(la.solve_triangular(root, W))

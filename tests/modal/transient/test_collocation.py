@@ -60,10 +60,11 @@ def test_the_error_of_collocation_holds_for_slow_fast_and_overdamped_modes(
     A = np.block([[np.zeros((3, 3)), np.eye(3)], [-K, -C]])
     exact = np.stack([la.expm(A * span * p) @ x for p in parts])
     run = Collocation(matrices, span)
-    states, error, within = run.run(0.0, span, x, parts, (tolerance, tolerance), sizes)
+    size = float(sizes(x[None], 0.0)[0][0])
+    states, error, within = run.run(0.0, span, x, parts, (tolerance, tolerance), sizes, size)
     assert error <= tolerance
     assert within <= tolerance
-    far = sizes(states - exact, 0.0)[0]
+    far = sizes(states - exact, 0.0)[0] / max(size, sizes(exact, 0.0)[0].max())
     assert far.max() <= error + within
     assert far[-1] <= error
 
@@ -75,7 +76,7 @@ def test_collocation_of_order_eleven_takes_few_steps() -> None:
     x, ends, counts = np.array([1.0, 0.0]), [], []
     for tolerance in (1e-2, 1e-5, 1e-8):
         run = Collocation(matrices, 6.0)
-        states, *_ = run.run(0.0, 6.0, x, np.ones(1), (tolerance, tolerance), sizes)
+        states, *_ = run.run(0.0, 6.0, x, np.ones(1), (tolerance, tolerance), sizes, 1.0)
         counts.append(run.pairs)
         ends.append(abs(states[0, 0] - np.cos(42.0)))
     assert counts == sorted(counts)
@@ -105,8 +106,9 @@ def test_collocation_follows_matrices_that_move() -> None:
     ).y.T
     for tolerance in (1e-4, 1e-8):
         run = Collocation(small, span)
-        states, error, within = run.run(0.0, span, x, parts, (tolerance, tolerance), sizes)
-        assert sizes(states - exact, 0.0)[0].max() <= error + within + 1e-10
+        states, error, within = run.run(0.0, span, x, parts, (tolerance, tolerance), sizes, 1.0)
+        size = max(1.0, sizes(exact, 0.0)[0].max())
+        assert sizes(states - exact, 0.0)[0].max() <= size * (error + within) + 1e-10
 
 
 @pytest.mark.slow
