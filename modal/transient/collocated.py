@@ -8,8 +8,9 @@ the Radau IIA method of the first-order form. It damps what a step does not reso
 Wanner, Solving Ordinary Differential Equations II, IV.5): the steps follow the modes that still
 move, however fast others have decayed. The equations of all stages are solved by GMRES,
 preconditioned by those with constant matrices, which the eigenvalues of (a_ij) part into systems of
-size n (ibid., IV.8); few equations at once by LAPACK. Between the ends of a step the state is its polynomial. A step of twice the
-length gives the error; lengths are halved and doubled, so that factors serve many steps.
+size n (ibid., IV.8); few equations at once by LAPACK. Between the ends of a step the state is its
+polynomial. A step of twice the length gives the error; lengths are halved and doubled, so that
+factors serve many steps.
 """
 
 from __future__ import annotations

@@ -323,25 +323,26 @@ class Panel:
     def _propagated(self, order: int, c: Complex, parts: Array, phase: float) -> Complex:
         """c (rows, R) at parts (R,) of the panel, with H of an order, 0 or 1."""
         whole, terms = self._doubled(c), 0.5 * self.length * _polynomials(parts, self.p + 1)
-        rates, shifts, blocks = self.rates[order].copy(), [], [H[order] for H in self.H]
-        for H, g in zip(blocks, self.several, strict=True):
-            diagonal = np.diagonal(H, axis1=1, axis2=2)
-            shifts.append(1j * diagonal.imag.mean(axis=1) + diagonal.real.max())
-            rates[:, g[g < self.rows]] = shifts[-1][:, None]
+        rates, blocks = self.rates[order].copy(), []
+        for H, g in zip(self.H, self.several, strict=True):
+            diagonal = np.diagonal(H[order], axis1=1, axis2=2)
+            shift = 1j * diagonal.imag.mean(axis=1) + diagonal.real.max()
+            rates[:, g[g < self.rows]] = shift[:, None]
+            blocks.append(H[order] - shift[:, None, None] * np.eye(len(g)))
         integral = chebyshev.chebint(self._coefficients @ rates, lbnd=-1.0)
         phases = np.exp(terms @ integral).T
-        out = c[:, None] * phases
-        for m in {len(g) for g in self.several}:
-            chosen = [k for k, g in enumerate(self.several) if len(g) == m]
-            together = [chosen] if m <= MATRICES else [[k] for k in chosen]
-            for numbers in together:
-                members = np.stack([self.several[k] for k in numbers])
-                H = np.stack(
-                    [blocks[k] - shifts[k][:, None, None] * np.eye(m) for k in numbers], axis=1
-                )
-                y = _exponentials(H, self.length, whole[members], parts, phase)
-                kept = members < self.rows
-                out[members[kept]] = y[:, kept].T * phases[members[kept]]
+        out, left = c[:, None] * phases, np.abs(phases) > ZERO
+        alike: dict[tuple[int, int], list[int]] = {}
+        for k, g in enumerate(self.several):
+            alone = len(g) > MATRICES or not left[g[0]].all()
+            alike.setdefault((len(g), k if alone else -1), []).append(k)
+        for numbers in alike.values():
+            members = np.stack([self.several[k] for k in numbers])
+            kept, last = members < self.rows, left[members[:, 0]].any(axis=0)
+            if np.any(last):  # of groups that decay, as long as something is left of them
+                H = np.stack([blocks[k] for k in numbers], axis=1)
+                y = _exponentials(H, self.length, whole[members], parts[last], phase)
+                out[np.ix_(members[kept], last)] = y[:, kept].T * phases[members[kept]][:, last]
         return np.asarray(out)
 
 

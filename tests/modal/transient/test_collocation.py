@@ -85,6 +85,16 @@ def test_collocation_of_order_eleven_takes_few_steps() -> None:
     assert np.all(orders > STAGES + 2)
 
 
+def test_the_steps_of_a_motion_that_grows_are_as_long_as_those_of_one_that_does_not() -> None:
+    """By e⁴⁰, in one length of time: errors are relative to the largest state so far."""
+    one = np.array([[[1.0]], [[0.0]], [[-1600.0]]])
+    run = Collocation(lambda times: np.repeat(one[:, None], len(times), axis=1), 1.0)
+    sizes, x = sizes_in(np.array([40.0])), np.array([1.0, 40.0])
+    end, error, within = run.run(0.0, 1.0, x, np.ones(1), (1e-5, 1e-5), sizes, 1.0)
+    assert run.pairs <= 32
+    assert abs(end[0, 0] * np.exp(-40.0) - 1.0) <= error + within <= 2e-5
+
+
 def test_collocation_follows_matrices_that_move() -> None:
     """Against an explicit method with tight tolerance, of another family."""
     mechanism = machine(3)

@@ -86,6 +86,36 @@ def test_the_error_holds_from_any_start(
     assert min(ratios) < sharp
 
 
+@pytest.mark.parametrize("damping", [1e-4, 1e-3])
+def test_the_first_records_of_a_start_that_decays_at_once(damping: float) -> None:
+    """The fastest mode, overdamped: steps that do not damp it would ring on."""
+    machine: Any = slider_crank.model(elements=1, rayleigh=(0.0, damping))
+    first = machine.freeze(0.0)
+    M, C, K = (A.toarray() for A in (first.M, first.damping, first.stiffness))
+    q = la.eigh(0.5 * (K + K.T), M)[1][:, -1]
+    run = modal.integrate(
+        machine, (0.0, machine.period), (q, 0.0 * q), displacement_tolerance=1e-4, probes="all"
+    )
+    n, early = len(q), slice(1, 4)
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-la.solve(M, K), -la.solve(M, C)]])
+    start = np.concatenate([q, 0.0 * q])
+    for t, u in zip(run.time.values[early], run.displacement.values[early], strict=True):
+        error = u - (la.expm(t * A) @ start)[:n]  # the motion changes M and K by less than 1e-4
+        assert np.sqrt(error @ M @ error) <= 1e-4
+
+
+def test_a_basis_serves_damped_motions_too() -> None:
+    """The stiff modes of the basis answer the forces of damping: no error of the basis."""
+    machine: Any = slider_crank.model(elements=24, rayleigh=(0.0, 1e-5))
+    first = machine.freeze(0.0)
+    K = first.stiffness.toarray()
+    q = la.eigh(0.5 * (K + K.T), first.M.toarray())[1][:, 0]
+    run = modal.integrate(
+        machine, (0.0, 0.25 * machine.period), (q, 0.0 * q), displacement_tolerance=1e-4
+    )
+    assert "shapes" in run.attrs["basis"]
+
+
 def test_a_constant_system_with_damping_and_a_free_mobility() -> None:
     rng = np.random.default_rng(5)
     K = np.diag([0.0, 1.0, 4.0e4, 9.0e8])

@@ -134,6 +134,24 @@ def test_the_error_holds_where_only_the_middle_of_a_panel_moves(
     assert (stated / true).min() < (5.0 if smoothness == 2 else 2.0)
 
 
+def test_groups_that_have_decayed_take_no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mode and its conjugate at 1e5 rad/s that are gone after 1e-3 of the panel."""
+    one = np.stack([np.eye(2), np.diag([0.1, 4e4]), np.diag([1e2, 1e10])])
+    frames = Frames.of(lambda times: np.repeat(one[:, None], len(times), axis=1), np.zeros(13))
+    ends, made = [], decoupled._exponentials
+
+    def counted(H: Any, length: float, y: Any, parts: Array, phase: float) -> Any:
+        ends.append(parts.max())
+        return made(H, length, y, parts, phase)
+
+    monkeypatch.setattr(decoupled, "_exponentials", counted)
+    x = np.array([1.0, 1e-3, 0.0, 0.0])
+    states = decoupled.Panel(frames, 1.0, 32.0).run(x, np.array([0.3, 1.0]))[0]
+    assert max(ends) < 1e-2
+    A = np.block([[np.zeros((2, 2)), np.eye(2)], [-one[2], -one[1]]])
+    np.testing.assert_allclose(states[1], la.expm(A) @ x, atol=1e-9)
+
+
 def test_modes_of_one_group_are_integrated_by_steps() -> None:
     """Frequencies and their negative values that lie closer than any gap: nothing decouples, and
     steps cost less than exponentials of everything."""
