@@ -50,7 +50,7 @@ class Unfrozen:
     freedom. size: N of x = (q, q̇). Steps are those of Gauss collocation of order 8.
     """
 
-    order, resolution = GAUSS.order, 1.4  # resolution: rad a step
+    order, resolution = GAUSS.order, 0.7  # resolution: rad a step, of order 6 of 0.25 rad
 
     def __init__(
         self,
