@@ -163,6 +163,8 @@ def _modes(
             modes = _block(problem, seed)
             if modes is not None:
                 return modes
+            if rigid is None and deflation == "auto" and _completed(frozen) is not None:
+                raise SingularSystemError("the stiffness is singular to round-off")
         try:
             return _krylov(problem, seed)
         except (AccuracyError, ConvergenceError):

@@ -18,27 +18,50 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.magnitudes import EQUAL
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.checked_modes import alone_on_axis
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.tolerances import HALF
-from modal.proofs.box import Box
+from modal.eigen.tolerances import HALF, SURE
+from modal.proofs.box import Box, FamilyBox
+from modal.proofs.judge import COUNT, ENERGY, MODES
 from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import is_definite, largest_ratio
 from modal.reduction.affine import AffineFamily
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Mask
 
 SHARPEST = 1e-10  # tolerance where a growth rate is hidden by its error bound
 
 
-def examine(
-    system: FrozenSystem, k: int, most: float = np.inf
-) -> tuple[Complex, Array, int, Box] | None:
-    """The certified eigenvalues of a system from a reduced basis, grown up to `most` vectors, their
-    error bounds, rad/s, what is known of the others (a code of modal/proofs/judge.py), and the box;
-    None where no basis reaches the tolerance."""
+def without_modes(system: FrozenSystem) -> tuple[FamilyBox, Box, int]:
+    """The bounds of the box of a system, the box, and what proves without any modes that the system
+    is stable (a code of modal/proofs/judge.py): energy, or S > (W² + γW) M, which leaves no mode in
+    the box."""
     family = AffineFamily(lambda point: system, {})
     at = family.coefficients([{}])
-    space = ProvingSpace(family, at, k, HALF)
+    bounds = FamilyBox(family, at)
+    box, proof = bounds.at(at).first(0.0), MODES
+    if box.is_bounded and not system.rigid.shape[1]:
+        limit = box.stiffness * (1.0 + EQUAL) if box.circulatory else 0.0
+        if is_definite(sp.csr_matrix(Quadratic(system).stiffness_parts[0] - limit * system.M)):
+            proof = COUNT if limit else ENERGY
+    return bounds, box, proof
+
+
+def examine(
+    system: FrozenSystem, k: int, most: float = np.inf, bounds: FamilyBox | None = None
+) -> tuple[Complex, Array, int, Box, Mask] | None:
+    """The certified eigenvalues of a system from a reduced basis, grown up to `most` vectors, their
+    error bounds, rad/s, what is known of the others (a code of modal/proofs/judge.py), the box, and
+    which of the modes cannot grow; None where no basis reaches the tolerance. bounds: those of the
+    box, where they have been found.
+
+    The proof of the count holds on the sides of a rectangle too, about a mode that is alone: no
+    point of them is nearer to the modes than the line Re λ = floor is (modal/proofs/proving.py).
+    """
+    family = AffineFamily(lambda point: system, {}) if bounds is None else bounds.family
+    at = family.coefficients([{}])
+    space = ProvingSpace(family, at, k, HALF, box=bounds)
     try:
         if space.worst(space.train(at, most=most)) > 1.0:
             return None
@@ -51,7 +74,10 @@ def examine(
         stiffness = found.instants.stiffness[0]
         lowest = float(np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))[0])
         box = space.box.at(at).first(lowest)
-        return *found.counted(0, space.wanted), int(proof[0]), box
+        lam, bound = found.counted(0, space.wanted)
+        reach = np.full(len(lam), SURE * bound.max(initial=0.0))
+        alone = alone_on_axis(Quadratic(system), lam, reach) & (proof[0] == COUNT)
+        return lam, bound, int(proof[0]), box, alone & (np.abs(lam) < np.abs(lam).max(initial=0.0))
     finally:
         space.destroy()
 

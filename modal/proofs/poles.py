@@ -98,7 +98,7 @@ def largest_on_axis(
     )
 
 
-def _other_modes(W: Array, far: Array, poles: Poles, chosen: Mask, nodes: int = 2) -> Array:
+def _other_modes(W: Array, far: Array, poles: Poles, chosen: Mask, nodes: int = 4) -> Array:
     """far² times a bound of the norm of the sum over the chosen modes, from that at some `nodes`
     frequencies."""
     if not chosen.any():

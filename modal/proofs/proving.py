@@ -25,13 +25,14 @@ from modal.reduction.space import SAMPLE, CertifiedModes, spread
 from modal.types import Array, Mask
 
 PREFIX = "proof_"  # of the names under which the bounds are stored
-REACH = 2.5  # the starting basis holds modes of K_ref up to this times W² + γW
+REACH = 3.5  # the starting basis holds modes of K_ref up to this times W² + γW
 
 
 class ProvingSpace(BodySpace):
     """A `BodySpace` whose number of certified modes covers the box of possible instability.
 
-    Arguments as of `BodySpace`; k is the least number of modes.
+    Arguments as of `BodySpace`; k is the least number of modes. box: of the same points, where it
+    has been found.
     """
 
     _completeness: Completeness | None = None  # None: no point has a box
@@ -46,6 +47,7 @@ class ProvingSpace(BodySpace):
         tolerance: float = 1e-6,
         threads: int = 1,
         stored: Mapping[str, NDArray[Any]] | None = None,
+        box: FamilyBox | None = None,
     ) -> None:
         span = span.padded(len(family.terms))
         if stored is not None:
@@ -59,7 +61,7 @@ class ProvingSpace(BodySpace):
             if "complement" in bounds:
                 self._completeness = Completeness(self.reference, span, stored=bounds)
             return
-        self.box = FamilyBox(family, span)
+        self.box = box or FamilyBox(family, span)
         boxes = self.box.at(span)
         # The largest W² + γW of the points that have a box.
         stiffness = float(boxes.stiffness[np.isfinite(boxes.stiffness)].max(initial=0.0))

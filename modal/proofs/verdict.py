@@ -9,11 +9,16 @@ import scipy.sparse as sp
 
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
-from assembly.system.frozen import FrozenSystem, check_is_frozen
+from assembly.system.frozen import (
+    DAMPING_PARTS,
+    STIFFNESS_PARTS,
+    FrozenSystem,
+    check_is_frozen,
+)
 from assembly.system.null_chain import null_fields, pinned_dofs
 from modal.eigen.quadratic import Quadratic, in_units
 from modal.eigen.solve import solve
-from modal.eigen.tolerances import HALF
+from modal.eigen.tolerances import HALF, SURE
 from modal.proofs.all_modes import all_modes
 from modal.proofs.box import Box, box_of
 from modal.proofs.free_motion import without_translations
@@ -28,8 +33,8 @@ from modal.proofs.judge import (
     WORDS,
     judge,
 )
-from modal.proofs.one_state import decays, examine
-from modal.proofs.ratios import is_definite
+from modal.proofs.one_state import decays, examine, without_modes
+from modal.proofs.ratios import is_definite, skew_ratio
 from modal.types import Array, Complex, Mask
 
 # Size up to which LAPACK finds all modes first.
@@ -61,7 +66,7 @@ class Stability:
         Modes examined that are unstable.
     examined_to : float
         Frequency, Hz, up to which all modes were examined: others may grow, or grow faster.
-        Infinite where the statement is on all modes.
+        Infinite where verdict and largest growth rate are those of all modes.
     box : Box
         Where an unstable eigenvalue must lie.
     eigenvalues : ndarray, shape (m,)
@@ -163,10 +168,11 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     The methods, in rising cost: energy, one Cholesky factorization (Kelvin, Tait and Chetaev); the
     count of all modes in the box |Im λ| ≤ max(γ/2, κ) outside which no mode is unstable (`Box`);
     a Lyapunov function. docs/theory.md, "A verdict on all modes", derives them. Up to 300 degrees
-    of freedom LAPACK finds all modes; larger systems are examined with a reduced basis, and where
-    that leaves them undecided, or faster growth possible, by LAPACK up to 1,500. "Stable" is never
-    said where a growth rate is within its error bound. Motions that the kinematics of a free body's
-    frame prescribe do not count; its other motions as a whole do.
+    of freedom LAPACK finds all modes. Larger systems whose stiffness leaves no mode in the box need
+    none; others are examined with a reduced basis, and where that leaves them undecided, or faster
+    growth possible, by LAPACK up to 1,500. "Stable" is never said where a growth rate is within its
+    error bound. Motions that the kinematics of a free body's frame prescribe do not count; its
+    other motions as a whole do.
 
     The mass of a mechanism changes as it moves, Ṁ = ½ (C + Cᵀ), and every instant of an undamped
     one grows or decays. The result is then that of the instant alone (`Stability.mass_changes`);
@@ -202,7 +208,10 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
         )
     if system.n > ALL_MODES:
         # The rounds of a basis of a quarter of the system cost as much as all modes.
-        result = _large(system, k, 0.25 * system.n)
+        most = 0.25 * system.n
+        result = _large(system, k, most)
+        if result is not None and _is_fastest(system, k, most, result):
+            result = replace(result, examined_to=np.inf)
         if result is not None and not result._is_partial():
             return result
     # Error bounds for about unit mass do not depend on units. Powers of two scale exactly.
@@ -210,12 +219,12 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
     if small.rigid.shape[1]:
         free = without_translations(small)
         if free is None:
-            return _by_energy(Box(0.0, 0.0, 0.0))
+            return _without_modes(Box(0.0, 0.0, 0.0))
         small, zeros = free
     quadratic = Quadratic(small)
     box = box_of(quadratic)
     if box.circulatory == 0.0 and _is_resisted(small, quadratic.stiffness_parts[0]):
-        return _by_energy(box)
+        return _without_modes(box)
     decided = _by_all_modes(small, zeros, box)
     return decided if result is None or decided.verdict != WORDS[UNDECIDED] else result
 
@@ -238,9 +247,12 @@ def _is_resisted(system: FrozenSystem, symmetric: sp.csr_matrix) -> bool:
 
 
 def _large(system: FrozenSystem, k: int, most: float = np.inf) -> Stability | None:
-    """By a reduced basis of the system, of up to `most` vectors, then by Lyapunov's function; None
-    where no basis serves."""
-    examined = examine(system, k, most)
+    """Without modes, by a reduced basis of the system, of up to `most` vectors, then by Lyapunov's
+    function; None where no basis serves."""
+    bounds, box, proof = without_modes(system)
+    if proof != MODES:
+        return _without_modes(box, proof)
+    examined = examine(system, k, most, bounds)
     if examined is None:
         return None
     result = _conclude(*examined)
@@ -250,6 +262,28 @@ def _large(system: FrozenSystem, k: int, most: float = np.inf) -> Stability | No
     return result
 
 
+def _is_fastest(system: FrozenSystem, k: int, most: float, found: Stability) -> bool:
+    """Whether a reduced basis proves that no mode grows faster than the fastest of those found.
+
+    One that grows faster than ρ is an unstable mode of the equation of μ = λ − ρ. Its damping is
+    D + 2ρM, so that it has a box for any circulatory forces.
+    """
+    if not (found._is_partial() and found.unstable_modes and found.box.dissipative):
+        return False
+    rate = found.growth_rate + SURE * found.error_bound
+    force = skew_ratio(Quadratic(system).stiffness_parts[1], system.M)
+    height = 0.5 * (found.box.gyroscopic + force / rate)
+    if height > 2.0 * np.pi * found.examined_to:
+        return False  # more modes than a basis has
+    M, C = system.parts["M"], system.combined(DAMPING_PARTS)
+    K = system.combined(STIFFNESS_PARTS) + C.scaled(rate) + M.scaled(rate**2)
+    examined = examine(FrozenSystem(M, C + M.scaled(2.0 * rate), K), k, most)
+    if examined is None:
+        return False
+    lam, bound, proof, *_ = examined
+    return proof != MODES and bool((lam.real <= bound).all())
+
+
 def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
     """The k lowest elastic eigenvalues and their error bounds."""
     modes = solve(system, k=min(k + 2 * system.rigid.shape[1], 2 * system.n))
@@ -257,11 +291,11 @@ def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
     return modes.eigenvalues[counts][:k], modes.error_bound[counts][:k]
 
 
-def _by_energy(box: Box) -> Stability:
+def _without_modes(box: Box, proof: int = ENERGY) -> Stability:
     """Stable, whatever the modes."""
     nothing, unknown = np.zeros(0), (np.nan, np.nan, np.nan)
     return Stability(
-        WORDS[STABLE], PROOFS[ENERGY], *unknown, 0, np.inf, box, nothing.astype(complex), nothing
+        WORDS[STABLE], PROOFS[proof], *unknown, 0, np.inf, box, nothing.astype(complex), nothing
     )
 
 

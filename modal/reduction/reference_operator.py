@@ -78,7 +78,8 @@ class ReferenceOperator:
         free = self.family.rigid.shape[1] > 0
         start = max(least, 1e-9 * self._mean_square(center) if free else 0.0)
         yield center, start
-        yield at.stiffness[0], start
+        if len(at) > 1:
+            yield at.stiffness[0], start
         # K + σM is positive definite for a σ of the size of K/M, if M is.
         scale = self._mean_square(center)
         shift = start or 1e-9 * scale

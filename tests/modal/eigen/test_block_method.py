@@ -198,3 +198,21 @@ def test_overdamped_modes_are_those_of_the_lowest_shapes(elements: int) -> None:
     assert (np.abs(modes.eigenvalues - expected) <= modes.error_bound + 1e-7 * abs(expected)).all()
     assert modes.method == ("dense LAPACK" if elements == 30 else "block Rayleigh–Ritz")
     assert modes.certified
+
+
+def test_springs_below_the_round_off_of_a_beam_need_no_krylov_method(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The block method stops short; what the springs hold is free to round-off, and is left out."""
+
+    def never(*arguments: object) -> None:
+        raise AssertionError("this work is not needed")
+
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "_krylov", never)
+    body = assembly.beam(2.0, assembly.rectangle(0.01, 0.01), assembly.steel, 300)
+    body = body.with_damping(b=1e-4)
+    for node in (0, 100, 300):
+        body = assembly.attach_spring(body, node, stiffness=1e-4 * np.eye(6))
+    modes = solve(body.freeze(omega=(0.0, 0.0, 1.0)), k=5)
+    assert modes.method == "block Rayleigh–Ritz"
+    assert (modes.backward_error <= 1e-10).all()

@@ -6,6 +6,7 @@ True values: LAPACK on the full matrices, and 50 digits on the stored ones.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
+import assembly
 import modal
 import modal.periodic.floquet_modes
 import modal.proofs.verdict
@@ -186,6 +188,55 @@ def test_beyond_reach_the_result_says_up_to_where_it_looked(
     missed = np.abs(values[values.real.argmax()])
     assert result.examined_to < missed / (2.0 * np.pi)
     assert "were not examined" in str(result) and "gives energy" in str(result)
+
+
+def rod(**clamped: Any) -> assembly.Body:
+    """A steel beam of 360 or 366 unknowns."""
+    return assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 60, **clamped)
+
+
+def never(*arguments: Any) -> Any:
+    raise AssertionError("this work is not needed")
+
+
+def test_no_mode_of_a_free_beam_grows_faster_than_the_one_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No damper, so no box; but one for the growth rates above that of the divergence."""
+    monkeypatch.setattr(modal.proofs.verdict, "_by_all_modes", never)
+    system = rod().freeze(omega=(0.0, 0.0, 6.0), epsilon=(0.0, 0.0, 700.0))
+    result = modal.stability(system)
+    assert result.verdict == "divergence" and result.examined_to == np.inf
+    assert not result.box.is_bounded
+    assert result.growth_rate == pytest.approx(spectrum(system).real.max(), rel=1e-6)
+    for share, fastest in ((1.0, True), (0.5, False)):
+        found = replace(result, growth_rate=share * result.growth_rate, examined_to=300.0)
+        assert modal.proofs.verdict._is_fastest(system, 10, np.inf, found) == fastest
+
+
+def test_undamped_modes_that_turning_alone_holds_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On soft springs the stiffness is indefinite: three modes of the box are on the axis."""
+    monkeypatch.setattr(modal.proofs.verdict, "_by_all_modes", never)
+    body = rod()
+    for node in (0, 30, 60):
+        body = assembly.attach_spring(body, node, stiffness=np.diag([100.0] * 3 + [10.0] * 3))
+    result = modal.stability(body.freeze(omega=(0.0, 0.0, 30.0)))
+    assert (result.verdict, result.proof) == ("stable", "count") and result.box.softening > 0.0
+    assert np.any(np.abs(result.eigenvalues.imag) < result.box.angular_frequency)
+
+
+@pytest.mark.parametrize("rate, proof", [(0.0, "energy"), (200.0, "count")])
+def test_a_stiffness_above_the_box_needs_no_modes(
+    rate: float, proof: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modal.proofs.verdict, "examine", never)
+    body = rod(clamped="start").with_damping(a=6.0, b=1e-6)
+    system = body.freeze(omega=(0.0, 0.0, 20.0), epsilon=(0.0, 0.0, rate))
+    result = modal.stability(system)
+    assert (result.verdict, result.proof) == ("stable", proof)
+    assert spectrum(system).real.max() < 0.0 and len(result.eigenvalues) == 0
 
 
 # Fine meshes: the truth with 50 digits on the stored matrices.
