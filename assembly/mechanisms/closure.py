@@ -9,8 +9,11 @@ on what was asked before. Many times are solved together, each from the anchors 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -33,6 +36,19 @@ from assembly.mechanisms.rigid_state import (
 )
 from assembly.mechanisms.topology import Topology
 from assembly.types import Array, Index, Mask
+
+_GUIDE: ContextVar[Closure | None] = ContextVar("guide", default=None)
+
+
+@contextmanager
+def guided(closure: Closure | None) -> Iterator[None]:
+    """Mechanisms that are made within it go the way of a closure, where that is theirs at another
+    pace, instead of finding their own."""
+    token = _GUIDE.set(closure)
+    try:
+        yield
+    finally:
+        _GUIDE.reset(token)
 
 
 class _Wall(SingularPositionError):
@@ -66,6 +82,7 @@ class Closure:
         self._step = {1: first_step, -1: first_step}
         self._walls: dict[int, _Wall] = {}
         self._cache: dict[float, RigidState] = {}
+        self._guide = _GUIDE.get()
 
     # What the rest of a mechanism asks for.
 
@@ -110,11 +127,40 @@ class Closure:
     def _follow(self, sign: int, enough: Callable[[list[RigidState]], bool]) -> None:
         """Anchors of one sign until they are enough, or the motion ends."""
         anchors = self._anchors[sign]
+        if len(anchors) == 1 and self._guide is not None:
+            anchors += self._guided(self._guide, sign)
+            self._step[sign] = max([self._step[sign], *np.diff([sign * a.t for a in anchors[-2:]])])
         while not enough(anchors) and sign not in self._walls:
             try:
                 anchors.append(self._next_anchor(anchors[-1], sign))
             except _Wall as wall:
                 self._walls[sign] = wall
+
+    def _guided(self, guide: Closure, sign: int) -> list[RigidState]:
+        """The anchors of the guide's first period at the pace of this motion, as far as they close
+        the loops with all their rates."""
+        start, equations = self._anchors[sign][0].pose, self.equations
+        if not (self.period and guide.period) or guide.rows.labels != self.rows.labels:
+            return []
+        last, pace = guide.period, self.period / guide.period
+        guide._follow(sign, lambda anchors: sign * anchors[-1].t >= last)
+        found = guide._anchors[sign]
+        if start.distance(found[0].pose, self.length) > ROUND_OFF:
+            return []
+        r, R, twist, rate, t = (
+            np.array([get(state) for state in found])
+            for get in map(attrgetter, ("pose.r", "pose.R", "twist", "rate", "t"))
+        )
+        t, pose, twist, rate = pace * t, Pose(r, R), twist / pace, rate / pace**2
+        e = equations.evaluate(moving_frames(pose, twist, rate), t)
+        error = np.abs(e.value.data * equations.row_scale).max(axis=-1)
+        speed, change = (np.abs(equations.scaled(x)).max(axis=-1) for x in (twist, rate))
+        closed = error[0] <= ROUND_OFF
+        closed &= (error[1] <= EQUAL * speed) & (error[2] <= EQUAL * (change + speed**2))
+        return [
+            RigidState(float(t[p]), pose.at(p), twist[p], rate[p], found[p].jacobian)
+            for p in range(1, int(np.append(closed, False).argmin()))
+        ]
 
     def _regular(self, e: Evaluated, t: ArrayLike) -> Jacobian:
         """The Jacobian, once checked to be regular; SingularPositionError otherwise."""

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
+from assembly.mechanisms.closure import guided
+from assembly.mechanisms.mechanism import MechanismSystem, deferred
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
 from modal.reduction.space import spread
@@ -77,12 +79,19 @@ class Grid:
     @cached_property
     def first(self) -> FrozenSystem:
         """The frozen system of the first point."""
-        return self.freeze(self.point([0] * len(self.shape)))
+        return self._frozen(self.point([0] * len(self.shape)))
 
     def freeze(self, point: Mapping[str, Any]) -> FrozenSystem:
         """The frozen system of a point; InputError when the model has no such parameter."""
+        first = self.first
+        way = first.mechanism.closure if isinstance(first, MechanismSystem) else None
+        with guided(way):
+            return self._frozen(point)
+
+    def _frozen(self, point: Mapping[str, Any]) -> FrozenSystem:
         try:
-            system: FrozenSystem = self.model.freeze(**self.constants, **point)
+            with deferred():
+                system: FrozenSystem = self.model.freeze(**self.constants, **point)
             return system
         except TypeError as fault:
             if "argument" in str(fault):
