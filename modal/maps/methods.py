@@ -215,7 +215,7 @@ class SpaceMethod(Method):
 
         A point is finished when its bounds are within the tolerance and no growth rate above
         round-off is below its bound. With proved=True it must also be unstable, or proved stable,
-        or have no finite box in which a proof is possible.
+        or be one where no proof is possible.
         """
         found, proof, beyond, provable = self.proved(space, at)
         k, modes, errors = space.wanted, found.modes, found.bounds
@@ -285,9 +285,9 @@ class BodyMethod(SpaceMethod):
         return found, proof, beyond[:, : space.wanted], space.provable(points)
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
-        """From the tile's corners and middle."""
+        """From the tile's corners and middle; none of a space that is small itself."""
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
-        if len(left) < 4 * len(anchors):
+        if self.space.complete or len(left) < 4 * len(anchors):
             return None
         return self.space.local(points.take(anchors))
 

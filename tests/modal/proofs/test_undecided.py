@@ -107,6 +107,23 @@ def test_a_pipe_whose_unstable_mode_is_above_the_lowest(
     assert grid.verdict.attrs["flag_meanings"] == "undecided stable divergence flutter"
 
 
+def test_all_modes_of_a_small_body_come_from_one_basis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damper at the end of a pipe leaves no box: all 60 modes count, point by point only where
+    one above the lowest grows."""
+    model, apart = Pipe(30), []
+    monkeypatch.setattr(
+        verdicts, "stability", lambda system, k: apart.append(system) or modal.stability(system, k)
+    )
+    speeds, shares = np.array([1.0, 2.0, 3.0, 5.0, 15.0]), np.array([0.1, 0.3, 0.6])
+    grid = modal.stability_map(model, speed=speeds, fluid=shares, k=4, progress=False)
+    for speed in speeds:
+        for share in shares:
+            found, due = grid.sel(speed=speed, fluid=share), spectrum(model.freeze(speed, share))
+            assert int(found.verdict) == (2 if due.real.max() > 0.0 else 0)
+            assert (float(found.proof) == COUNT) == (due.real.max() < 0.0)
+    assert 1 <= len(apart) <= 2
+
+
 @pytest.mark.slow
 def test_undecided_points_of_a_hill_chart_are_not_stable(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chart of the slow exponents alone proves nothing of the others."""
