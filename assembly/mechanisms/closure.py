@@ -9,9 +9,7 @@ on what was asked before. Many times are solved together, each from the anchors 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -37,19 +35,6 @@ from assembly.mechanisms.rigid_state import (
 from assembly.mechanisms.topology import Topology
 from assembly.types import Array, Index, Mask
 
-_GUIDE: ContextVar[Closure | None] = ContextVar("guide", default=None)
-
-
-@contextmanager
-def guided(closure: Closure | None) -> Iterator[None]:
-    """Mechanisms that are made within it go the way of a closure, where that is theirs at another
-    pace, instead of finding their own."""
-    token = _GUIDE.set(closure)
-    try:
-        yield
-    finally:
-        _GUIDE.reset(token)
-
 
 class _Wall(SingularPositionError):
     """A singular position that ends the motion at t (s)."""
@@ -62,12 +47,14 @@ class _Wall(SingularPositionError):
 class Closure:
     """The loop closure of a mechanism.
 
-    initial: a pose to assemble from. period: of the motion, s, when it has one.
+    initial: a pose to assemble from. period: of the motion, s, when it has one. guide: of another
+    mechanism, whose way it goes where that is its own at another pace, instead of finding it.
     """
 
     def __init__(
-        self, topology: Topology, initial: Pose, period: float | None, first_step: float = 1e-3
-    ) -> None:
+        self, topology: Topology, initial: Pose, period: float | None,
+        guide: Closure | None = None, first_step: float = 1e-3,
+    ) -> None:  # fmt: skip
         """first_step: to the first anchor, s."""
         self.rows, self.count, self.period = topology.rows, len(topology.bodies), period
         self.length, self.equations = topology.length, ClosureEquations(topology)
@@ -82,7 +69,7 @@ class Closure:
         self._step = {1: first_step, -1: first_step}
         self._walls: dict[int, _Wall] = {}
         self._cache: dict[float, RigidState] = {}
-        self._guide = _GUIDE.get()
+        self._guide = guide
 
     # What the rest of a mechanism asks for.
 

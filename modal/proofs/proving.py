@@ -174,7 +174,7 @@ class ProvingSpace(BodySpace):
         """Points (P,) whose unstable modes are all among the certified ones.
 
         modes: all modes of the reduced problem at every point, the certified ones, of `bounds`,
-        first. prescribed (P, k): which of them the frame prescribes. whole: these are all there are.
+        first. prescribed (P, k): which of them the frame prescribes. whole: they are all there are.
         """
         known = bounds.right.shape[1]
         others = [(0, 0), (0, modes.eigenvalues.shape[1] - known)]

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.linalg.combination import Combination, Pattern, Patterned
-from assembly.mechanisms.closure import Closure, guided
+from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.rigid_state import Jacobian, Pose, RigidState, between
 
 Array = NDArray[np.float64]
@@ -166,9 +166,8 @@ def test_mechanisms_of_another_pace_go_the_way_of_the_first(
     for mechanism, alone in (
         (slider_crank(20.0), False), (slider_crank(-70.0), True), (slider_crank(30.0, 0.31), True)
     ):  # fmt: skip
-        with guided(guide):
-            topology, start = mechanism.topology, mechanism.closure.state(0.0).pose
-            followed = Closure(topology, start, mechanism.period)
+        topology, start = mechanism.topology, mechanism.closure.state(0.0).pose
+        followed = Closure(topology, start, mechanism.period, guide)
         times = np.linspace(-0.3, 0.9, 37) * mechanism.period
         found, own = followed.states(times), mechanism.closure.states(times)
         speed = np.abs(own.twist).max()
