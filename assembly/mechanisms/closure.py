@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -52,10 +51,8 @@ class Closure:
     """
 
     def __init__(
-        self, topology: Topology, initial: Pose, period: float | None,
-        guide: Closure | None = None, first_step: float = 1e-3,
-    ) -> None:  # fmt: skip
-        """first_step: to the first anchor, s."""
+        self, topology: Topology, initial: Pose, period: float | None, guide: Closure | None = None
+    ) -> None:
         self.rows, self.count, self.period = topology.rows, len(topology.bodies), period
         self.length, self.equations = topology.length, ClosureEquations(topology)
         self.active = self.equations.active
@@ -66,7 +63,7 @@ class Closure:
         near = Pose(start.r[None].copy(), start.R[None].copy())
         start = self._newton_all(np.zeros(1), near, np.ones(1, dtype=bool))[0].at(0)
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
-        self._step = {1: first_step, -1: first_step}
+        self._step = {1: 1e-3, -1: 1e-3}  # to the next anchor, s
         self._walls: dict[int, _Wall] = {}
         self._cache: dict[float, RigidState] = {}
         self._guide = guide
@@ -126,28 +123,22 @@ class Closure:
     def _guided(self, guide: Closure, sign: int) -> list[RigidState]:
         """The anchors of the guide's first period at the pace of this motion, as far as they close
         the loops with all their rates."""
-        start, equations = self._anchors[sign][0].pose, self.equations
         if not (self.period and guide.period) or guide.rows.labels != self.rows.labels:
             return []
         last, pace = guide.period, self.period / guide.period
         guide._follow(sign, lambda anchors: sign * anchors[-1].t >= last)
-        found = guide._anchors[sign]
-        if start.distance(found[0].pose, self.length) > ROUND_OFF:
-            return []
-        r, R, twist, rate, t = (
-            np.array([get(state) for state in found])
-            for get in map(attrgetter, ("pose.r", "pose.R", "twist", "rate", "t"))
-        )
-        t, pose, twist, rate = pace * t, Pose(r, R), twist / pace, rate / pace**2
-        e = equations.evaluate(moving_frames(pose, twist, rate), t)
-        error = np.abs(e.value.data * equations.row_scale).max(axis=-1)
-        speed, change = (np.abs(equations.scaled(x)).max(axis=-1) for x in (twist, rate))
-        closed = error[0] <= ROUND_OFF
-        closed &= (error[1] <= EQUAL * speed) & (error[2] <= EQUAL * (change + speed**2))
-        return [
-            RigidState(float(t[p]), pose.at(p), twist[p], rate[p], found[p].jacobian)
-            for p in range(1, int(np.append(closed, False).argmin()))
+        found = [
+            RigidState(pace * a.t, a.pose, a.twist / pace, a.rate / pace**2, a.jacobian)
+            for a in guide._anchors[sign]
         ]
+        if self._anchors[sign][0].pose.distance(found[0].pose, self.length) > ROUND_OFF:
+            return []
+        twist, rate, t = (np.array([getattr(a, x) for a in found]) for x in ("twist", "rate", "t"))
+        frames = moving_frames(Pose.stacked([a.pose for a in found]), twist, rate)
+        error = np.abs(self.equations.evaluate(frames, t).value.data * self.equations.row_scale)
+        most = np.array([ROUND_OFF, EQUAL / self.period, EQUAL / self.period**2])
+        closed = (error.max(axis=-1) <= most[:, None]).all(axis=0)
+        return found[1 : int(np.append(closed, False).argmin())]
 
     def _regular(self, e: Evaluated, t: ArrayLike) -> Jacobian:
         """The Jacobian, once checked to be regular; SingularPositionError otherwise."""
@@ -205,7 +196,7 @@ class Closure:
         near, usable = between(anchors, inner, times)
         usable &= (inner == first) & (at[first] != sign * times)
         poses, closed = self._newton_all(times, near, usable)
-        at_anchor = Pose(*(np.stack([getattr(anchors[n].pose, x) for n in first]) for x in "rR"))
+        at_anchor = Pose.stacked([anchors[n].pose for n in first])
         closed &= at_anchor.distance(poses, self.length) <= 2.0 * STRIDE
         open_ = np.flatnonzero(~closed)
         if len(open_):
@@ -215,8 +206,8 @@ class Closure:
 
     def _by_way(self, times: Array, first: Index, anchors: list[RigidState]) -> Pose:
         """The poses at times, each travelled to from its anchor."""
-        poses = [self._travel(anchors[n], float(t)) for n, t in zip(first, times, strict=True)]
-        return Pose(np.stack([p.r for p in poses]), np.stack([p.R for p in poses]))
+        ways = zip(first, times.tolist(), strict=True)
+        return Pose.stacked([self._travel(anchors[n], t) for n, t in ways])
 
     def _newton_all(self, times: Array, pose: Pose, usable: Mask) -> tuple[Pose, Mask]:
         """Newton to round-off from near poses (P, ...), where usable, and where it converged."""

@@ -49,11 +49,6 @@ class ClosureEquations:
         e = self.evaluate(resting_frames(pose), t, lag)
         return e.value.value, self.jacobian(e)
 
-    def scaled(self, values: Array) -> Array:
-        """The active ones of values (..., B, 6), in units of the scales, (..., m)."""
-        wide = values.reshape(*values.shape[:-2], -1)
-        return np.asarray(wide[..., self.active] / self.column_scale)
-
     def expand(self, values: Array) -> Array:
         wide = np.zeros((*values.shape[:-1], self.count * 6))
         wide[..., self.active] = values
