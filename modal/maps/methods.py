@@ -291,9 +291,10 @@ class BodyMethod(SpaceMethod):
         return found, proof, beyond[:, : space.wanted], space.provable(points)
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
-        """From the tile's corners and middle; none of a space that is small itself."""
+        """From the tile's corners and middle; none where only all modes can prove anything."""
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
-        if self.space.complete or len(left) < 4 * len(anchors):
+        unboxed = self.space.counts_all and not self.space.box.at(points).bounded.any()
+        if unboxed or len(left) < 4 * len(anchors):
             return None
         return self.space.local(points.take(anchors))
 

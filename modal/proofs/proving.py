@@ -73,7 +73,7 @@ class ProvingSpace(BodySpace):
             if self.extra:
                 self.basis.grow(self._loads(self._completeness, self.basis.images.fields))
                 self.refresh()
-        if family.n <= whole and not boxes.bounded.all():
+        if family.n <= whole and self.box.damped and not boxes.bounded.all():
             self.basis.include(np.eye(family.n))
             self.refresh()
         self._cover(span.take(spread(len(span), SAMPLE)))
@@ -115,14 +115,19 @@ class ProvingSpace(BodySpace):
         without = unbounded(found.modes.eigenvalues, found.bounds.error_bound)
         return np.where(without, 0.0, ratio)
 
+    @property
+    def counts_all(self) -> bool:
+        """Whether all modes are in the basis of the whole, and may decay."""
+        return self.complete and self.box.damped
+
     def provable(self, at: Coefficients) -> Mask:
         """Points (P,) where a proof is possible: with a finite box, or all modes in the basis."""
         boxed = self.box.at(at).bounded & (self._completeness is not None)
-        return boxed | (self._parent or self).complete
+        return boxed | (self._parent or self).counts_all
 
     def proved(self, at: Coefficients) -> tuple[CertifiedModes, NDArray[np.int8]]:
         """As `solve`, with what proves that no other mode is unstable (modal/proofs/judge.py)."""
-        instants, whole = self.on(at), self.complete and self._parent is None
+        instants, whole = self.on(at), self.counts_all and self._parent is None
         boxes = self.box.at(instants.at)
         proof = (self._parent or self)._without_modes(boxes, instants.at)
         countable = (proof == MODES) & (whole | boxes.bounded & (self._completeness is not None))
