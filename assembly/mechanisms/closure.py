@@ -46,13 +46,13 @@ class _Wall(SingularPositionError):
 class Closure:
     """The loop closure of a mechanism.
 
-    initial: a pose to assemble from. period: of the motion, s, when it has one.
+    initial: a pose to assemble from. period: of the motion, s, when it has one. guide: of another
+    mechanism, whose way it goes where that is its own at another pace, instead of finding it.
     """
 
     def __init__(
-        self, topology: Topology, initial: Pose, period: float | None, first_step: float = 1e-3
+        self, topology: Topology, initial: Pose, period: float | None, guide: Closure | None = None
     ) -> None:
-        """first_step: to the first anchor, s."""
         self.rows, self.count, self.period = topology.rows, len(topology.bodies), period
         self.length, self.equations = topology.length, ClosureEquations(topology)
         self.active = self.equations.active
@@ -63,9 +63,10 @@ class Closure:
         near = Pose(start.r[None].copy(), start.R[None].copy())
         start = self._newton_all(np.zeros(1), near, np.ones(1, dtype=bool))[0].at(0)
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
-        self._step = {1: first_step, -1: first_step}
+        self._step = {1: 1e-3, -1: 1e-3}  # to the next anchor, s
         self._walls: dict[int, _Wall] = {}
         self._cache: dict[float, RigidState] = {}
+        self._guide = guide
 
     # What the rest of a mechanism asks for.
 
@@ -110,11 +111,34 @@ class Closure:
     def _follow(self, sign: int, enough: Callable[[list[RigidState]], bool]) -> None:
         """Anchors of one sign until they are enough, or the motion ends."""
         anchors = self._anchors[sign]
+        if len(anchors) == 1 and self._guide is not None:
+            anchors += self._guided(self._guide, sign)
+            self._step[sign] = max([self._step[sign], *np.diff([sign * a.t for a in anchors[-2:]])])
         while not enough(anchors) and sign not in self._walls:
             try:
                 anchors.append(self._next_anchor(anchors[-1], sign))
             except _Wall as wall:
                 self._walls[sign] = wall
+
+    def _guided(self, guide: Closure, sign: int) -> list[RigidState]:
+        """The anchors of the guide's first period at the pace of this motion, as far as they close
+        the loops with all their rates."""
+        if not (self.period and guide.period) or guide.rows.labels != self.rows.labels:
+            return []
+        last, pace = guide.period, self.period / guide.period
+        guide._follow(sign, lambda anchors: sign * anchors[-1].t >= last)
+        found = [
+            RigidState(pace * a.t, a.pose, a.twist / pace, a.rate / pace**2, a.jacobian)
+            for a in guide._anchors[sign]
+        ]
+        if self._anchors[sign][0].pose.distance(found[0].pose, self.length) > ROUND_OFF:
+            return []
+        twist, rate, t = (np.array([getattr(a, x) for a in found]) for x in ("twist", "rate", "t"))
+        frames = moving_frames(Pose.stacked([a.pose for a in found]), twist, rate)
+        error = np.abs(self.equations.evaluate(frames, t).value.data * self.equations.row_scale)
+        most = np.array([ROUND_OFF, EQUAL / self.period, EQUAL / self.period**2])
+        closed = (error.max(axis=-1) <= most[:, None]).all(axis=0)
+        return found[1 : int(np.append(closed, False).argmin())]
 
     def _regular(self, e: Evaluated, t: ArrayLike) -> Jacobian:
         """The Jacobian, once checked to be regular; SingularPositionError otherwise."""
@@ -172,7 +196,7 @@ class Closure:
         near, usable = between(anchors, inner, times)
         usable &= (inner == first) & (at[first] != sign * times)
         poses, closed = self._newton_all(times, near, usable)
-        at_anchor = Pose(*(np.stack([getattr(anchors[n].pose, x) for n in first]) for x in "rR"))
+        at_anchor = Pose.stacked([anchors[n].pose for n in first])
         closed &= at_anchor.distance(poses, self.length) <= 2.0 * STRIDE
         open_ = np.flatnonzero(~closed)
         if len(open_):
@@ -182,8 +206,8 @@ class Closure:
 
     def _by_way(self, times: Array, first: Index, anchors: list[RigidState]) -> Pose:
         """The poses at times, each travelled to from its anchor."""
-        poses = [self._travel(anchors[n], float(t)) for n, t in zip(first, times, strict=True)]
-        return Pose(np.stack([p.r for p in poses]), np.stack([p.R for p in poses]))
+        ways = zip(first, times.tolist(), strict=True)
+        return Pose.stacked([self._travel(anchors[n], t) for n, t in ways])
 
     def _newton_all(self, times: Array, pose: Pose, usable: Mask) -> tuple[Pose, Mask]:
         """Newton to round-off from near poses (P, ...), where usable, and where it converged."""

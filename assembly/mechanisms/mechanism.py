@@ -145,7 +145,7 @@ class Mechanism(ElasticMechanism):
         self.gravity = as_vector(gravity, "gravity")
         start = topology.initial_pose(dict(initial or {}))
         period = topology.period if period is None else _positive(period)
-        self.closure = Closure(topology, start, period)
+        self.closure = Closure(topology, start, period, *(_SWEPT.get() or ()))
         self.dynamics = InverseDynamics(topology, self.closure, self.gravity)
 
     @property
@@ -197,7 +197,7 @@ class Mechanism(ElasticMechanism):
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        later = self.has_large_bodies or _DEFERRED.get()
+        later = self.has_large_bodies or _SWEPT.get() is not None
         if later and prestress not in ("first-order", "nonlinear"):
             return MechanismSystem(
                 self, as_number(t, "t", MechanismError), transport, prestress, driven
@@ -357,18 +357,18 @@ class Mechanism(ElasticMechanism):
         return _described(self.name, self.topology)
 
 
-_DEFERRED = ContextVar("deferred", default=False)
+_SWEPT: ContextVar[tuple[Closure | None] | None] = ContextVar("swept", default=None)
 
 
 @contextmanager
-def deferred() -> Iterator[None]:
+def swept(guide: Closure | None) -> Iterator[None]:
     """Within it every mechanism is frozen to a `MechanismSystem`, so that whoever calls a function
-    that freezes many can form their matrices together."""
-    token = _DEFERRED.set(True)
+    that freezes many can form their matrices together. guide: of those that are made within it."""
+    token = _SWEPT.set((guide,))
     try:
         yield
     finally:
-        _DEFERRED.reset(token)
+        _SWEPT.reset(token)
 
 
 class MechanismSystem(FrozenSystem):

@@ -96,6 +96,11 @@ class Pose:
     r: Array
     R: Array
 
+    @classmethod
+    def stacked(cls, poses: Sequence[Pose]) -> Pose:
+        """Poses at one instant each, along a first axis."""
+        return cls(np.stack([pose.r for pose in poses]), np.stack([pose.R for pose in poses]))
+
     def at(self, n: Any) -> Pose:
         """That of one instant, or of several."""
         return Pose(self.r[n], self.R[n])

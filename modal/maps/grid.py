@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assembly.errors import InputError
+from assembly.mechanisms.closure import Closure
+from assembly.mechanisms.mechanism import MechanismSystem, swept
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
 from modal.reduction.space import spread
@@ -68,6 +70,7 @@ class Grid:
         self.model, self.axes, self.constants = model, dict(axes), dict(constants)
         self.names = tuple(axes)
         self.shape = tuple(len(values) for values in axes.values())
+        self._guide: Closure | None = None
 
     @property
     def count(self) -> int:
@@ -76,13 +79,17 @@ class Grid:
 
     @cached_property
     def first(self) -> FrozenSystem:
-        """The frozen system of the first point."""
-        return self.freeze(self.point([0] * len(self.shape)))
+        """The frozen system of the first point, whose way the others go if it is a mechanism."""
+        system = self.freeze(self.point([0] * len(self.shape)))
+        if isinstance(system, MechanismSystem):
+            self._guide = system.mechanism.closure
+        return system
 
     def freeze(self, point: Mapping[str, Any]) -> FrozenSystem:
         """The frozen system of a point; InputError when the model has no such parameter."""
         try:
-            system: FrozenSystem = self.model.freeze(**self.constants, **point)
+            with swept(self._guide):
+                system: FrozenSystem = self.model.freeze(**self.constants, **point)
             return system
         except TypeError as fault:
             if "argument" in str(fault):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,17 +22,17 @@ from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import SURE
 from modal.maps.grid import Grid, named
 from modal.maps.stacks import StackFamily, is_stackable
-from modal.maps.store import Prints, Slices
-from modal.maps.verdicts import columns, judged, on_all_modes
+from modal.maps.store import Prints, Slices, columns
 from modal.proofs.box import is_empty
-from modal.proofs.judge import COUNT, MODES, Verdict, judge
+from modal.proofs.judge import COUNT, MODES, PROOFS, STABLE, UNDECIDED, WORDS, Verdict, judge
 from modal.proofs.one_state import SHARPEST
 from modal.proofs.proving import ProvingSpace
+from modal.proofs.verdict import AFFORDABLE, ALL_MODES, stability
 from modal.provenance.fingerprint import FamilyPrints, PointPrints, Probe
 from modal.provenance.link_prints import LinkProbe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.error_bounds import unbounded
-from modal.reduction.full_order import spot_check
+from modal.reduction.full_order import full_modes, spot_check
 from modal.reduction.link_space import LinkFamily, LinkSpace, linked, same_links
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.reduction.tolerances import WHOLE
@@ -105,7 +107,8 @@ class FullMethod(Method):
         """Raises the solver's error with the point's name in front."""
         system = self.grid.freeze(point)
         try:
-            return judged(system, self.k, self.grid.count)
+            found = judge(*full_modes(system, self.k))
+            return on_all_modes(found, self.grid, system.n, self.k, lambda: system)
         except ConvergenceError as fault:
             raise ConvergenceError(f"at {named(point)}: {fault}", fault.partial) from fault
         except (SingularSystemError, AccuracyError) as fault:
@@ -190,7 +193,10 @@ class SpaceMethod(Method):
                 verdicts[p] = verdict
         full = FullMethod(self.grid, self.k)
         found = [full.verdict(p) if v is None else v for p, v in zip(points, verdicts, strict=True)]
-        decided = on_all_modes(self.grid, points, found, self.family.n, self.k)
+        decided = [
+            on_all_modes(v, self.grid, self.family.n, self.k, partial(self.grid.freeze, p))
+            for p, v in zip(points, found, strict=True)
+        ]
         return columns(decided, apart)
 
     def in_full(self, space: Any) -> bool:
@@ -215,7 +221,7 @@ class SpaceMethod(Method):
 
         A point is finished when its bounds are within the tolerance and no growth rate above
         round-off is below its bound. With proved=True it must also be unstable, or proved stable,
-        or have no finite box in which a proof is possible.
+        or be one where no proof is possible.
         """
         found, proof, beyond, provable = self.proved(space, at)
         k, modes, errors = space.wanted, found.modes, found.bounds
@@ -285,9 +291,10 @@ class BodyMethod(SpaceMethod):
         return found, proof, beyond[:, : space.wanted], space.provable(points)
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
-        """From the tile's corners and middle."""
+        """From the tile's corners and middle; none where only all modes can prove anything."""
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
-        if len(left) < 4 * len(anchors):
+        unboxed = self.space.counts_all and not self.space.box.at(points).bounded.any()
+        if unboxed or len(left) < 4 * len(anchors):
             return None
         return self.space.local(points.take(anchors))
 
@@ -385,6 +392,35 @@ class StackMethod(SpaceMethod):
 
     def in_full(self, space: Any) -> bool:
         return bool(space.complete)
+
+
+def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:
+    """Whether all modes of n degrees of freedom cost little at so many points.
+
+    work: n³ times the points of a map up to which LAPACK decides the undecided ones: at 1e-8 s each
+    half an hour of one core, if all of them are.
+    """
+    return n <= ALL_MODES or (n <= AFFORDABLE and points * float(n) ** 3 <= work)
+
+
+def on_all_modes(
+    found: Verdict, grid: Grid, n: int, k: int, system: Callable[[], FrozenSystem]
+) -> Verdict:
+    """A verdict on the lowest modes of a system of n degrees of freedom, a point of a grid; on all
+    modes where it is undecided and that is affordable."""
+    if found.verdict != UNDECIDED or not is_affordable(n, grid.count):
+        return found
+    result = stability(system(), k)
+    if result.verdict == WORDS[UNDECIDED]:
+        return found
+    proof = PROOFS.index(result.proof)
+    if result.verdict == WORDS[STABLE]:
+        return replace(found, verdict=STABLE, proof=proof)
+    code = next(code for code, word in WORDS.items() if word == result.verdict)
+    return Verdict(
+        result.growth_rate, result.error_bound, result.critical_frequency, result.unstable_modes,
+        code, proof,
+    )  # fmt: skip
 
 
 def anchor_points(shape: tuple[int, ...]) -> NDArray[np.intp]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assembly.mechanisms.mechanism import MechanismSystem, deferred
+from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.system.frozen import FrozenSystem
 from modal.proofs.verdict import ALL_MODES
 from modal.reduction.affine import Freeze, Point
@@ -38,8 +38,7 @@ class StackFamily(SmoothFamily):
     of a regular stiffness."""
 
     def __init__(self, freeze: Freeze, points: Sequence[Point], n: int) -> None:
-        with deferred():
-            systems = [freeze(point) for point in points]
+        systems = [freeze(point) for point in points]
         self.points, self.stackable = list(points), np.zeros(len(points), dtype=bool)
         whole = np.zeros((3, len(points), n, n))
         for numbers in _of_one_kind(systems):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -41,6 +41,7 @@ from modal.data.folder import (
     storage_faults,
 )
 from modal.data.variables import MAP
+from modal.proofs.judge import Verdict
 from modal.provenance.fingerprint import agree
 
 IDENTITY = (  # attributes that identify a study
@@ -309,3 +310,11 @@ class MapStore:
 
 def _short(value: Any) -> str:
     return "missing" if value is None else str(value)
+
+
+def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, NDArray[Any]]:
+    """Verdicts of points as the columns of the dataset."""
+    names = [name for name in MAP if name not in ("source", "done")]
+    return {name: np.array([getattr(v, name) for v in verdicts]) for name in names} | {
+        "source": source
+    }

@@ -24,8 +24,7 @@ from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.system.frozen import FrozenSystem
 from modal.maps.grid import Grid, named
 from modal.maps.methods import Method
-from modal.maps.store import Slices
-from modal.maps.verdicts import columns
+from modal.maps.store import Slices, columns
 from modal.periodic.chart_motion import (
     INSTANTS,
     SHARE,

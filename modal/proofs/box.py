@@ -208,6 +208,11 @@ class FamilyBox:
             self._turning_ratios, self._ratios = stored["turning"], stored["circulatory"]
             self._dissipative, self._reference = stored["dissipative"] > 0.0, stored["damping"]
 
+    @property
+    def damped(self) -> bool:
+        """Whether any damping acts."""
+        return len(self._damping) > 0
+
     def arrays(self) -> dict[str, Array]:
         """The bounds, to be kept with a stored map."""
         return {

@@ -48,7 +48,10 @@ class ProvingSpace(BodySpace):
         threads: int = 1,
         stored: Mapping[str, NDArray[Any]] | None = None,
         box: FamilyBox | None = None,
+        whole: int = 64,
     ) -> None:
+        """whole: degrees of freedom up to which a basis that must prove more than boxes can holds
+        everything."""
         span = span.padded(len(family.terms))
         if stored is not None:
             bounds = {
@@ -72,6 +75,9 @@ class ProvingSpace(BodySpace):
             if self.extra:
                 self.basis.grow(self._loads(self._completeness, self.basis.images.fields))
                 self.refresh()
+        if family.n <= whole and self.box.damped and not boxes.bounded.all():
+            self.basis.include(np.eye(family.n))
+            self.refresh()
         self._cover(span.take(spread(len(span), SAMPLE)))
 
     def _loads(self, completeness: Completeness, fields: Array) -> Array:
@@ -111,27 +117,34 @@ class ProvingSpace(BodySpace):
         without = unbounded(found.modes.eigenvalues, found.bounds.error_bound)
         return np.where(without, 0.0, ratio)
 
+    @property
+    def counts_all(self) -> bool:
+        """Whether all modes are in the basis of the whole, and may decay."""
+        return self.complete and self.box.damped
+
     def provable(self, at: Coefficients) -> Mask:
-        """Points (P,) with a finite box, in which a proof is possible."""
-        return self.box.at(at).bounded & (self._completeness is not None)
+        """Points (P,) where a proof is possible: with a finite box, or all modes in the basis."""
+        boxed = self.box.at(at).bounded & (self._completeness is not None)
+        return boxed | (self._parent or self).counts_all
 
     def proved(self, at: Coefficients) -> tuple[CertifiedModes, NDArray[np.int8]]:
         """As `solve`, with what proves that no other mode is unstable (modal/proofs/judge.py)."""
-        instants, completeness = self.on(at), self._completeness
+        instants, whole = self.on(at), self.counts_all and self._parent is None
         boxes = self.box.at(instants.at)
         proof = (self._parent or self)._without_modes(boxes, instants.at)
-        if completeness is None or not np.any((proof == MODES) & boxes.bounded):
+        countable = (proof == MODES) & (whole | boxes.bounded & (self._completeness is not None))
+        if not countable.any():
             return self.solve(at), proof
         every, prescribed = self.selected(instants, every=True)
         modes = every.first(self.wanted)
         bounds = error_bounds(instants, modes)
         found = CertifiedModes(instants, modes, bounds, prescribed[:, : self.wanted])
-        left = np.flatnonzero((proof == MODES) & boxes.bounded & ~every.exact)
+        left = np.flatnonzero(countable & ~every.exact)
         if left.size:
             there = ErrorBounds(*(array[left] for array in vars(bounds).values()))
             counted = self._counted(
-                completeness, instants.taken(left), boxes.take(left), every.points(left), there,
-                prescribed[left],
+                instants.taken(left), boxes.take(left), every.points(left), there, prescribed[left],
+                whole,
             )  # fmt: skip
             proof[left[counted]] = COUNT
         return found, proof
@@ -158,17 +171,17 @@ class ProvingSpace(BodySpace):
 
     def _counted(
         self,
-        completeness: Completeness,
         instants: Instants,
         boxes: PointBoxes,
         modes: SmallModes,
         bounds: ErrorBounds,
         prescribed: Mask,
+        whole: bool,
     ) -> Mask:
         """Points (P,) whose unstable modes are all among the certified ones.
 
         modes: all modes of the reduced problem at every point, the certified ones, of `bounds`,
-        first. prescribed (P, k): which of them the frame prescribes.
+        first. prescribed (P, k): which of them the frame prescribes. whole: they are all there are.
         """
         known = bounds.right.shape[1]
         others = [(0, 0), (0, modes.eigenvalues.shape[1] - known)]
@@ -185,9 +198,13 @@ class ProvingSpace(BodySpace):
         hidden = near & (np.abs(first.real) > noise)
         floor = SURE * np.where(near, bound, 0.0).max(axis=1, initial=0.0)
         beyond = modes.eigenvalues[:, known:]
-        grows = (beyond.real > -rounded[:, known:]) & ~prescribed[:, known:]
+        least = SURE if whole else 1.0
+        grows = (beyond.real > -least * rounded[:, known:]) & ~prescribed[:, known:]
         grows &= np.abs(beyond.imag) <= W * (1.0 + EQUAL)
-        complete = completeness.complete(
+        if whole:
+            return np.asarray(~hidden.any(axis=1) & ~grows.any(axis=1))
+        assert self._completeness is not None
+        complete = self._completeness.complete(
             self.forms(), instants.body, instants.at, boxes, modes, pairing,
             residuals, prescribed, floor,
         )  # fmt: skip

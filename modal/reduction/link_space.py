@@ -46,7 +46,7 @@ from modal.types import Array, Index
 def linked(system: FrozenSystem) -> MechanismSystem | None:
     """The system, if it is that of a mechanism whose links have bases and nothing is free to
     move."""
-    if not isinstance(system, MechanismSystem):
+    if not (isinstance(system, MechanismSystem) and system.mechanism.has_large_bodies):
         return None
     held = system.mechanism.held(system.driven)
     gives = not system.mechanism.topology.compliance.is_empty

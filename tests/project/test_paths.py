@@ -18,7 +18,7 @@ LONGEST = {
     "stability": (4, 1),
     "track": (43, 4),
     "track (time)": (31, 3),
-    "stability_map": (32, 4),
+    "stability_map": (31, 4),
     "frequency_response": (7, 2),
     "integrate": (17, 2),
     "floquet": (12, 2),

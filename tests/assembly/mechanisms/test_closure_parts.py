@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import assembly
 from assembly.linalg.combination import Combination, Pattern, Patterned
+from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.rigid_state import Jacobian, Pose, RigidState, between
 
 Array = NDArray[np.float64]
@@ -133,3 +134,45 @@ def test_a_position_on_another_branch_is_not_taken(height: float) -> None:
     found = machine.closure.states(np.array([peak, 0.05])).pose.r[:, 2, 0]
     theta = np.array([law(t)[0] for t in (peak, 0.05)])
     assert_allclose(found, crank * np.cos(theta) + np.sqrt(rod**2 - (crank * np.sin(theta)) ** 2))
+
+
+def slider_crank(speed: float, rod: float = 0.3) -> assembly.Mechanism:
+    """A crank of 0.1 m from the turned position 0.4 rad on; the piston is left of the crank."""
+    parts = {"crank": 0.1, "rod": rod}
+    section = assembly.rectangle(0.02, 0.01)
+    bodies = {
+        n: assembly.beam(x, section, assembly.steel, 1, planar=True) for n, x in parts.items()
+    }
+    joints = [
+        assembly.revolute("ground", (0, 0), "crank", "start", name="A"),
+        assembly.revolute("crank", "end", "rod", "start", name="B"),
+        assembly.revolute("rod", "end", "piston", "origin", name="C"),
+        assembly.prismatic("ground", (0, 0), "piston", "origin", axis=(1, 0), name="D"),
+    ]
+    bodies["piston"] = assembly.rigid_body(0.3, planar=True)
+    return assembly.Mechanism(
+        bodies, joints, [assembly.driver("A", speed)],
+        initial={"rod": (0.1, 0, 0), "piston": (0.1 + rod, 0, 0)},
+    )  # fmt: skip
+
+
+def test_mechanisms_of_another_pace_go_the_way_of_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As far as it closes their loops; another length goes its own way. None depends on it."""
+    guide, steps = slider_crank(50.0).closure, []
+    one = Closure._next_anchor
+    monkeypatch.setattr(Closure, "_next_anchor", lambda *args: steps.append(args[0]) or one(*args))
+    for mechanism, alone in (
+        (slider_crank(20.0), False), (slider_crank(-70.0), True), (slider_crank(30.0, 0.31), True)
+    ):  # fmt: skip
+        topology, start = mechanism.topology, mechanism.closure.state(0.0).pose
+        followed = Closure(topology, start, mechanism.period, guide)
+        times = np.linspace(-0.3, 0.9, 37) * mechanism.period
+        found, own = followed.states(times), mechanism.closure.states(times)
+        speed = np.abs(own.twist).max()
+        assert_allclose(found.pose.r, own.pose.r, atol=1e-15)
+        assert_allclose(found.pose.R, own.pose.R, atol=4e-15)
+        assert_allclose(found.twist, own.twist, atol=1e-13 * speed)
+        assert_allclose(found.rate, own.rate, atol=1e-12 * speed**2)
+        assert (followed in steps) == alone

@@ -12,10 +12,10 @@ import scipy.linalg as la
 import assembly
 from assembly import gallery
 from assembly.mechanisms.mechanism import Mechanism
-from modal.maps import methods, verdicts
+from modal.maps import methods
+from modal.maps.grid import Grid
 from modal.maps.methods import FullMethod
 from modal.maps.stability_maps import stability_map
-from modal.maps.verdicts import judged
 from modal.proofs.box import is_empty
 from modal.tracking.smooth_space import SmoothSpace
 
@@ -48,9 +48,10 @@ AXES = dict(speed=np.array([20.0, 30.0, 40.0]), turn=np.linspace(0.0, 1.0, 8, en
 def test_a_map_of_a_mechanism_agrees_with_its_points_one_by_one(elements: int, b: float) -> None:
     model = Linkage(elements, b)
     found = stability_map(model, over=AXES, progress=False)
+    one_by_one = FullMethod(Grid(model, AXES, {}), 6)
     for i, speed in enumerate(AXES["speed"]):
         for j, turn in enumerate(AXES["turn"]):
-            alone = judged(model.freeze(speed, turn), 6, found.verdict.size)
+            alone = one_by_one.verdict(dict(speed=speed, turn=turn))
             here = found.isel(speed=i, turn=j)
             assert int(here.verdict) == alone.verdict
             bound = float(here.error_bound) + alone.error_bound
@@ -73,7 +74,7 @@ def test_points_of_a_mechanism_are_frozen_and_judged_together(
         raise AssertionError("a point was judged by itself")
 
     monkeypatch.setattr(Mechanism, "freeze_many", counted)
-    monkeypatch.setattr(verdicts, "stability", refused)
+    monkeypatch.setattr(methods, "stability", refused)
     monkeypatch.setattr(FullMethod, "verdict", refused)
     found = stability_map(Linkage(8, 1e-5), over=AXES, progress=False)
     assert found.verdict.size == 24 and (found.verdict == 0).all()
@@ -111,7 +112,7 @@ def test_a_mode_without_a_bound_is_not_counted(monkeypatch: pytest.MonkeyPatch) 
             return assembly.FrozenSystem(M=np.eye(3), D=damping * np.eye(3), K=K)
 
     monkeypatch.setattr(methods, "is_empty", lambda *matrices: False)
-    monkeypatch.setattr(methods, "on_all_modes", lambda grid, points, verdicts, *rest: verdicts)
+    monkeypatch.setattr(methods, "on_all_modes", lambda found, *rest: found)
     axes = dict(spring=np.linspace(1.0, 2.0, 4), damping=np.linspace(0.1, 0.3, 3))
     known = stability_map(Damped(), over=axes, k=2, checks=0, progress=False)
     assert np.all(known.verdict == 0)

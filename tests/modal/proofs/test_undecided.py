@@ -23,7 +23,7 @@ from assembly.errors import StorageError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from modal.data import checkpoint
-from modal.maps import verdicts
+from modal.maps import methods
 from modal.proofs.judge import COUNT, ENERGY, MODES, STABLE, UNDECIDED, judge
 from modal.proofs.one_state import examine
 from tests.support.fine_meshes import column, hermite, shaft
@@ -91,7 +91,7 @@ def test_a_pipe_whose_unstable_mode_is_above_the_lowest(
 ) -> None:
     """80 unknowns, k = 4: flutter at 15, 0.3 by LAPACK on all modes, +50.8 ± 68.4i."""
     if not affordable:
-        monkeypatch.setattr(verdicts, "is_affordable", lambda n, points: False)
+        monkeypatch.setattr(methods, "is_affordable", lambda n, points: False)
     model = Pipe()
     speeds, shares = np.array([5.0, 15.0, 30.0]), np.array([0.3, 0.6])
     grid = modal.stability_map(model, speed=speeds, fluid=shares, k=4, progress=False)
@@ -107,6 +107,23 @@ def test_a_pipe_whose_unstable_mode_is_above_the_lowest(
         assert float(grid.growth_rate.sel(place)) == pytest.approx(50.761391, rel=1e-6)
     assert grid.verdict.attrs["flag_values"].tolist() == [-1, 0, 1, 2]
     assert grid.verdict.attrs["flag_meanings"] == "undecided stable divergence flutter"
+
+
+def test_all_modes_of_a_small_body_come_from_one_basis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damper at the end of a pipe leaves no box: all 60 modes count, point by point only where
+    one above the lowest grows."""
+    model, apart = Pipe(30), []
+    monkeypatch.setattr(
+        methods, "stability", lambda system, k: apart.append(system) or modal.stability(system, k)
+    )
+    speeds, shares = np.array([1.0, 2.0, 3.0, 5.0, 15.0]), np.array([0.1, 0.3, 0.6])
+    grid = modal.stability_map(model, speed=speeds, fluid=shares, k=4, progress=False)
+    for speed in speeds:
+        for share in shares:
+            found, due = grid.sel(speed=speed, fluid=share), spectrum(model.freeze(speed, share))
+            assert int(found.verdict) == (2 if due.real.max() > 0.0 else 0)
+            assert (float(found.proof) == COUNT) == (due.real.max() < 0.0)
+    assert 1 <= len(apart) <= 2
 
 
 @pytest.mark.slow
