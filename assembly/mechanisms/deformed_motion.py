@@ -24,7 +24,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, Energies, K, Momenta, Powers
+from assembly.bodies.in_motion import (
+    K_D,
+    K_G,
+    BodiesMotion,
+    C,
+    D,
+    Energies,
+    K,
+    M,
+    Momenta,
+    Powers,
+)
 from assembly.bodies.nonlinear import ITERATIONS
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
@@ -34,7 +45,7 @@ from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
-from assembly.types import Array
+from assembly.types import Array, Index
 
 
 class DeformedMotion:
@@ -288,10 +299,36 @@ class DeformedState:
         return self._with_joints(self.bodies.parts())
 
     def _with_joints(self, bodies: Array) -> dict[str, Array]:
-        """The named matrices (entries,), or (P, entries) of P instants, from the values
-        (parts, ..., entries) of those of the bodies."""
+        """The named matrices (entries,), from the values (parts, entries) of those of the
+        bodies."""
+        (joints, loads), values = self._joint_terms(), bodies[:, None]
+        for slots, block in loads:
+            turned = block.swapaxes(-1, -2)
+            values[K_G][:, slots] += 0.5 * (block + turned).reshape(1, -1)
+            values[K_D][:, slots] += 0.5 * (block - turned).reshape(1, -1)
+        T = self._transform(self.motion.rows(self.path))
+        found = self.motion.elastic.moving_pattern.reduce(values, T, joints)
+        return {name: part[0] for name, part in found.items()}
+
+    def _along(self, values: Array, by_v: float = 0.0) -> list[sp.csr_matrix]:
+        """The derivative of the residual by q, at each of the instants, while velocities change
+        by_v times as much.
+
+        values (3, ..., entries), of the bodies: that of F by displacements that change with rates
+        of their own, that by velocities, and that by accelerations.
+        """
+        (joints, loads), values = self._joint_terms(), values.reshape(3, -1, values.shape[-1])
+        for slots, block in loads:
+            values[0][:, slots] += block.reshape(len(values[0]), -1)
+        total = joints[K] + joints[K_G] + joints[K_D] + by_v * joints[D]
+        T = self._transform(self.motion.rows(self.path))
+        found = self.motion.elastic.moving_pattern.reduce_along(values, T, total, by_v)
+        return [self.sparsity.tocsr(own) for own in found]
+
+    def _joint_terms(self) -> tuple[dict[int, Array], list[tuple[Index, Array]]]:
+        """What joints add to parts over the constrained DOFs, (P, J, J), and the stiffness of
+        loads with its places among the entries."""
         m, topology = self.motion, self.motion.topology
-        values, stack = bodies.reshape(len(bodies), -1, bodies.shape[-1]), topology.moving
         J, times = len(topology.touched), np.atleast_1d(m.state.t)
         joints = {part: np.zeros((len(times), J, J)) for part in (K, D, K_D, K_G)}
         curvature = m.joints.curvature(self.rows, m.state.t, self.multipliers)
@@ -301,13 +338,16 @@ class DeformedState:
             springs = topology.compliance.terms(times, G)
             for part, term in zip((K, D, K_D), springs, strict=True):
                 joints[part] += term
-        for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces):
-            slots = stack.places(np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers)))
-            turned = block.swapaxes(-1, -2)
-            values[K_G][:, slots] += 0.5 * (block + turned).reshape(len(times), -1)
-            values[K_D][:, slots] += 0.5 * (block - turned).reshape(len(times), -1)
-        found = m.elastic.moving_pattern.reduce(values, self._transform(m.rows(self.path)), joints)
-        return found if bodies.ndim > 2 else {name: part[0] for name, part in found.items()}
+        loads = [
+            (
+                topology.moving.places(
+                    np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))
+                ),
+                block,
+            )
+            for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces)
+        ]
+        return joints, loads
 
     @property
     def sparsity(self) -> Pattern:
@@ -361,6 +401,23 @@ class DeformedState:
         list of scipy.sparse.csr_matrix
             (n, n); M and C count in it where joints move the DOFs that they eliminate.
         """
-        parts = self._with_joints(self.bodies.tangents(self.motion.slaves))
-        total = sum(parts[name] for name in STIFFNESS_PARTS if name in parts)
-        return [self.sparsity.tocsr(values) for values in np.atleast_2d(total)]
+        parts = self.bodies.tangents(self.motion.slaves)
+        return self._along(np.stack([parts[K:].sum(axis=0), parts[C] + parts[D], parts[M]]))
+
+    def tangent(self, by_v: float, by_a: float) -> sp.csr_matrix:
+        """The derivative of the residual by q, for Newton's method.
+
+        The rates of joints count with M, C and D of the undeformed bodies.
+
+        Parameters
+        ----------
+        by_v, by_a : float
+            How many times as much the velocity and the acceleration change as q does.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix
+            (n, n).
+        """
+        (found,) = self._along(self.bodies.along(by_v, by_a), by_v)
+        return found

@@ -158,6 +158,21 @@ class DeformedBody:
         )
         return self._free(parts["M"]), self._free(by_v), self._free(by_q)
 
+    def tangent(self, by_v: float, by_a: float) -> sp.csr_matrix:
+        """The derivative of the residual by q, for Newton's method.
+
+        Parameters
+        ----------
+        by_v, by_a : float
+            How many times as much the velocity and the acceleration change as q does.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix
+            (n, n).
+        """
+        return self._free(self.motion.along(by_v, by_a)[0])
+
     def _free(self, values: Array) -> sp.csr_matrix:
         """The matrix (n, n) of values (entries,)."""
         free = self.body.free

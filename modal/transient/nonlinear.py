@@ -97,9 +97,9 @@ class NonlinearAlpha(Newton, AlphaParameters):
 
     def matrix(self, at: Any, h: float) -> sp.csr_matrix:
         """That of Newton's method for the accelerations A₁."""
-        M, C, K = at.tangents(self.exact)
+        by_v, by_q = self.gamma * h, self.beta * h * h
         inertia = (1.0 - self.alpha_m) / (1.0 - self.alpha_f)
-        return inertia * M + self.gamma * h * C + self.beta * h * h * K
+        return by_q * at.tangent(by_v / by_q, inertia / by_q)
 
     def change_step(self, t: float, state: State, new: float) -> State:
         """The state as a step of length `new` expects it."""
