@@ -374,11 +374,8 @@ class BodiesMotion:
         stack, (u, v, a) = self.stack, self.path
         if not any(body.dissipates for body in stack.bodies):
             return 0.0
-        twice = {
-            name: np.stack(2 * [getattr(self, name)]) for name in ("twist", "motion", "loading")
-        }
-        here, back = replace(self, **twice, path=np.array([[u, u], [v, -v], [0.0 * a] * 2])).force
-        power = -0.5 * float(v @ (here - back))
+        back = replace(self, path=np.stack([u, -v, a])).force
+        power = -0.5 * float(v @ (self.force - back))
         shares = self._moments(stack.rayleigh[:, 0], 1.0)
         for i, (body, A, twist) in enumerate(zip(stack.bodies, shares, self.twist, strict=True)):
             own = slice(stack.offsets[i], stack.offsets[i + 1])

@@ -40,7 +40,7 @@ from assembly.bodies.nonlinear import ITERATIONS
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
 from assembly.linalg.combination import Pattern
-from assembly.magnitudes import ROUND_OFF
+from assembly.magnitudes import HALF
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.reactions import Instant, InverseDynamics
@@ -112,15 +112,22 @@ class DeformedMotion:
             step = self._solved(at, at.x[0])
             path[0][..., self.slaves] -= step
             size = np.abs(step / self._slave_scale).max(initial=0.0)
-            if not size > ROUND_OFF * (1.0 + np.abs(path[0][..., self.slaves]).max(initial=0.0)):
+            # Convergence is quadratic: the next step would be of the order of round-off.
+            if not size > HALF * (1.0 + np.abs(path[0][..., self.slaves]).max(initial=0.0)):
                 break
         else:
             raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
         if not len(self.slaves):
             return DeformedState(self, path, at)
-        # Rates of conditions are linear in those of the DOFs; accelerations follow velocities.
+        # Rates of conditions are linear in those of the DOFs; accelerations follow velocities, of
+        # which those before the last step have about its error.
         path[1][..., self.slaves] -= self._solved(at, at.x[1])
         at = self.rows(path)
+        late = self._solved(at, at.x[1])
+        path[1][..., self.slaves] -= late
+        for k in (1, 2):
+            G = at.G[k - 1][..., self._slave_places]
+            at.x[k] -= k * (G @ late[..., None])[..., 0]
         path[2][..., self.slaves] -= self._solved(at, at.x[2])
         return DeformedState(self, path, at)
 
