@@ -323,25 +323,17 @@ class BodiesMotion:
             total[..., where] += law(passage)
         return np.asarray(total)
 
-    def tangents(self, exact: bool | Index) -> Array:
+    def tangents(self, exact: Wanted) -> Array:
         """Values (parts, ..., entries): all derivatives of F by a in M, by v in C and D, and by u
         in the others; not exact: those by a and v of the undeformed bodies, in a fraction of the
-        time, or exact for the DOFs with these numbers."""
+        time, or exact for the DOFs with these numbers. Along (by_v, by_a) what rates change of
+        those by v and a counts in that by u."""
         values = self.fixed.copy()
         by_u, *others = self._elements(exact)
         values[K_G] = by_u - values[K]
         for part, change in zip((C, M), others, strict=False):
             values[part] += change
         return values
-
-    def along(self, by_v: float, by_a: float) -> Array:
-        """Values (3, ..., entries): the derivative of F by u while v changes by_v times and a by_a
-        times as much; those by v and by a of the undeformed bodies."""
-        damping, fixed = self.fixed[C] + self.fixed[D], self.fixed
-        (found,) = self._elements((by_v, by_a))
-        total = found + by_v * damping + by_a * fixed[M]
-        total += fixed[K_EPSILON] + fixed[K_OMEGA2] + fixed[K_D]
-        return np.stack([total, damping, fixed[M]])
 
     def parts(self) -> Array:
         """Values (parts, entries): the derivatives of F by a (M), v (C, D) and u (all others).

@@ -37,6 +37,7 @@ from assembly.bodies.in_motion import (
     Powers,
 )
 from assembly.bodies.nonlinear import ITERATIONS
+from assembly.elements.family import Wanted
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
 from assembly.linalg.combination import Pattern
@@ -44,7 +45,7 @@ from assembly.magnitudes import HALF
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.reactions import Instant, InverseDynamics
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.system.frozen import FrozenSystem
 from assembly.types import Array, Index
 
 
@@ -317,20 +318,19 @@ class DeformedState:
         found = self.motion.elastic.moving_pattern.reduce(values, T, joints)
         return {name: part[0] for name, part in found.items()}
 
-    def _along(self, values: Array, by_v: float = 0.0) -> list[sp.csr_matrix]:
-        """The derivative of the residual by q, at each of the instants, while velocities change
-        by_v times as much.
-
-        values (3, ..., entries), of the bodies: that of F by displacements that change with rates
-        of their own, that by velocities, and that by accelerations.
-        """
-        (joints, loads), values = self._joint_terms(), values.reshape(3, -1, values.shape[-1])
+    def _sums(self, bodies: Array) -> list[Array]:
+        """The derivatives (P, entries) of the residual by accelerations, velocities and q at P
+        instants, from the values (parts, ..., entries) of those of the bodies."""
+        (joints, loads), parts = (
+            self._joint_terms(),
+            bodies.reshape(len(bodies), -1, bodies.shape[-1]),
+        )
+        values = np.stack([parts[M], parts[C] + parts[D], parts[K:].sum(axis=0)])
         for slots, block in loads:
-            values[0][:, slots] += block.reshape(len(values[0]), -1)
-        total = joints[K] + joints[K_G] + joints[K_D] + by_v * joints[D]
+            values[2][:, slots] += block.reshape(values.shape[1], -1)
+        of_joints = {1: joints[D], 2: joints[K] + joints[K_G] + joints[K_D]}
         T = self._transform(self.motion.rows(self.path))
-        found = self.motion.elastic.moving_pattern.reduce_along(values, T, total, by_v)
-        return [self.sparsity.tocsr(own) for own in found]
+        return self.motion.elastic.moving_pattern.reduce_sums(values, T, of_joints)
 
     def _joint_terms(self) -> tuple[dict[int, Array], list[tuple[Index, Array]]]:
         """What joints add to parts over the constrained DOFs, (P, J, J), and the stiffness of
@@ -378,27 +378,26 @@ class DeformedState:
             parameters=dict(t=float(self.motion.state.t)),
         )
 
-    def tangents(self, exact: bool = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+    def tangents(self, exact: Wanted = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
         """The derivatives of the residual.
 
         Parameters
         ----------
-        exact : bool
+        exact : bool or (float, float)
             Whether M, C and D of bodies, which joints bring into the derivative by q as well, are
-            those of the displaced bodies; without that they cost a fraction.
+            those of the displaced bodies; without that they cost a fraction. Or how many times as
+            much as q velocities and accelerations change, for Newton's method: what they bring into
+            its matrix is then exact but for the rates of joints, and counted in the derivative by
+            q.
 
         Returns
         -------
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        parts = self._with_joints(self.bodies.tangents(exact))
-        zero, sparsity = np.zeros(len(self.sparsity.indices)), self.sparsity
-        M, damping, stiffness = (
-            sparsity.tocsr(sum((parts[name] for name in names if name in parts), zero))
-            for names in (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
-        )
-        return M, damping, stiffness
+        by_a, by_v, by_q = self._sums(self.bodies.tangents(exact))
+        tocsr = self.sparsity.tocsr
+        return tocsr(by_a[0]), tocsr(by_v[0]), tocsr(by_q[0])
 
     def stiffness(self) -> list[sp.csr_matrix]:
         """The exact derivative of the residual by q alone, at each of the instants.
@@ -408,23 +407,5 @@ class DeformedState:
         list of scipy.sparse.csr_matrix
             (n, n); M and C count in it where joints move the DOFs that they eliminate.
         """
-        parts = self.bodies.tangents(self.motion.slaves)
-        return self._along(np.stack([parts[K:].sum(axis=0), parts[C] + parts[D], parts[M]]))
-
-    def tangent(self, by_v: float, by_a: float) -> sp.csr_matrix:
-        """The derivative of the residual by q, for Newton's method.
-
-        The rates of joints count with M, C and D of the undeformed bodies.
-
-        Parameters
-        ----------
-        by_v, by_a : float
-            How many times as much the velocity and the acceleration change as q does.
-
-        Returns
-        -------
-        scipy.sparse.csr_matrix
-            (n, n).
-        """
-        (found,) = self._along(self.bodies.along(by_v, by_a), by_v)
-        return found
+        by_q = self._sums(self.bodies.tangents(self.motion.slaves))[2]
+        return [self.sparsity.tocsr(own) for own in by_q]

@@ -241,15 +241,16 @@ class ReducedPattern:
         parts = zip(PARTS, self._reduced(len(PARTS), values, T, joint_parts, moved), strict=True)
         return {name: data for name, data in parts if np.any(data)}
 
-    def reduce_along(self, values: Array, T: Taylor, joints: Array, by_v: float = 0.0) -> Array:
-        """Tᵀ[B T + V Ṫ + M (T̈ + 2 by_v Ṫ)] at P instants, values (P, entries) of `sparsity`.
+    def reduce_sums(
+        self, values: Array, T: Taylor, joint_parts: Mapping[int, Array]
+    ) -> list[Array]:
+        """M, damping and stiffness over the masters, as `reduce` has them in parts.
 
-        values of all bodies (3, P, entries): B, V and M; joints (P, J, J): what these add to B.
+        values of all bodies (3, P, entries), and joint_parts, of these sums.
         """
         _, S1, S2 = T.data[..., self.partition.slaves, :]
-        moved = (0, 1, S1), (0, 2, S2 + 2.0 * by_v * S1)
-        (found,) = self._reduced(1, values, T, {0: joints}, moved)
-        return found
+        moved = (1, 0, 2.0 * S1), (2, 1, S1), (2, 0, S2)
+        return list(self._reduced(3, values, T, joint_parts, moved))
 
     def _reduced(
         self,

@@ -24,6 +24,7 @@ from assembly.bodies.in_motion import (
 )
 from assembly.bodies.made_from import in_words
 from assembly.bodies.nonlinear import equilibrium
+from assembly.elements.family import Wanted
 from assembly.errors import InputError, MotionError
 from assembly.kinematics import Kinematics
 from assembly.materials.plausibility import ask, check_speed
@@ -139,13 +140,15 @@ class DeformedBody:
             parameters=dict(t=self.t),
         )
 
-    def tangents(self, exact: bool = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+    def tangents(self, exact: Wanted = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
         """The derivatives of the residual.
 
         Parameters
         ----------
-        exact : bool
-            Whether M, C and D are those of the displaced body.
+        exact : bool or (float, float)
+            Whether M, C and D are those of the displaced body. Or how many times as much as q the
+            velocity and the acceleration change, for Newton's method: what they bring into its
+            matrix is then exact, but counted in the derivative by q.
 
         Returns
         -------
@@ -157,21 +160,6 @@ class DeformedBody:
             sum(parts[name] for name in names) for names in (DAMPING_PARTS, STIFFNESS_PARTS)
         )
         return self._free(parts["M"]), self._free(by_v), self._free(by_q)
-
-    def tangent(self, by_v: float, by_a: float) -> sp.csr_matrix:
-        """The derivative of the residual by q, for Newton's method.
-
-        Parameters
-        ----------
-        by_v, by_a : float
-            How many times as much the velocity and the acceleration change as q does.
-
-        Returns
-        -------
-        scipy.sparse.csr_matrix
-            (n, n).
-        """
-        return self._free(self.motion.along(by_v, by_a)[0])
 
     def _free(self, values: Array) -> sp.csr_matrix:
         """The matrix (n, n) of values (entries,)."""

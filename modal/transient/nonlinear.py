@@ -99,7 +99,8 @@ class NonlinearAlpha(Newton, AlphaParameters):
         """That of Newton's method for the accelerations A₁."""
         by_v, by_q = self.gamma * h, self.beta * h * h
         inertia = (1.0 - self.alpha_m) / (1.0 - self.alpha_f)
-        return by_q * at.tangent(by_v / by_q, inertia / by_q)
+        M, C, K = at.tangents((by_v / by_q, inertia / by_q))
+        return inertia * M + by_v * C + by_q * K
 
     def change_step(self, t: float, state: State, new: float) -> State:
         """The state as a step of length `new` expects it."""
