@@ -28,20 +28,20 @@ OURS = ("assembly", "modal")
 SHAPE = re.compile(r"shape \(([^()]*)\)")
 
 
-def at_boundary(thing: Any) -> Any:
+def at_boundary(thing: Any, special: Collection[str] = ("__init__", "__call__")) -> Any:
     """A public function that explains foreign exceptions; a class with such methods."""
     if inspect.isfunction(thing):
         return _guarded(thing)
     if inspect.isclass(thing) and not issubclass(thing, BaseException):
         for base in thing.__mro__:
             if base.__module__.split(".")[0] in OURS and not getattr(base, "_is_protocol", False):
-                _guard_methods(base)
+                _guard_methods(base, special)
     return thing
 
 
-def _guard_methods(owner: type) -> None:
+def _guard_methods(owner: type, special: Collection[str]) -> None:
     for name, member in list(vars(owner).items()):
-        if name.startswith("_") and name not in ("__init__", "__call__"):
+        if name.startswith("_") and name not in special:
             continue
         if inspect.isfunction(member):
             setattr(owner, name, _guarded(member))
@@ -53,7 +53,7 @@ def _guard_methods(owner: type) -> None:
 def _explains(kind: type) -> None:
     """The methods of what a public function returns explain foreign exceptions as well."""
     if kind.__module__.split(".")[0] in OURS:
-        at_boundary(kind)
+        at_boundary(kind, ("__call__",))
 
 
 def _guarded(function: Any) -> Any:

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
-from assembly.elements.family import ElementFamily, Passage
+from assembly.elements.family import ElementFamily, Passage, Wanted
 from assembly.elements.large_rotation import spin_inverse_matrix
 from assembly.elements.moments import SIZE, kinetic_energy, momenta, velocity_map
 from assembly.system.frozen import PARTS
@@ -278,27 +278,28 @@ class BodiesMotion:
     def _several(self) -> bool:
         return self.path.ndim > 2
 
-    def _elements(self, exact: bool | Index) -> tuple[Array, list[Array]]:
-        """Forces (..., n) of the elements beyond the linear ones, and the values (..., entries) of
-        their derivatives by u, and, of all or of those that have some DOFs, by v and a."""
+    def _elements(self, by: Wanted) -> list[Array]:
+        """The values (..., entries) of the derivatives of the elements' forces beyond the linear
+        ones; of those with numbers of DOFs by v and a where elements have these."""
         stack, total = self.stack, np.zeros(self.path.shape[1:])
-        shape = (1 if exact is False else 3, *total.shape[:-1], len(stack.rows))
-        tangents = np.zeros(shape)
-        parts: list[Any] = [(*entry, exact) for entry in stack.families]
-        if not isinstance(exact, bool):
-            parts = stack.apart(exact)
-        for family, where, body, rates in parts:
+        several = isinstance(by, np.ndarray) or by is True
+        tangents = np.zeros((3 if several else 1, *total.shape[:-1], len(stack.rows)))
+        parts: list[Any] = [(*entry, by) for entry in stack.families]
+        if isinstance(by, np.ndarray):
+            parts = stack.apart(by)
+        for family, where, body, own in parts:
             passage = self._passage(where, body)
             if self._several:
-                force, each = family.linearized_at(passage, rates)
+                force, each = family.linearized_at(passage, own)
             else:
-                force, only = family.linearized(passage, rates)
+                force, only = family.linearized(passage, own)
                 each = [only]
             total[..., where] += force
             for n, changes in enumerate(each):
                 for tangent, A in zip(tangents, changes, strict=False):
                     stack.add(tangent[n] if self._several else tangent, A, where)
-        return total, list(tangents)
+        self._found["forces"] = total
+        return list(tangents)
 
     @cached_property
     def _found(self) -> dict[str, Array]:
@@ -322,12 +323,13 @@ class BodiesMotion:
             total[..., where] += law(passage)
         return np.asarray(total)
 
-    def tangents(self, exact: bool | Index) -> Array:
+    def tangents(self, exact: Wanted) -> Array:
         """Values (parts, ..., entries): all derivatives of F by a in M, by v in C and D, and by u
         in the others; not exact: those by a and v of the undeformed bodies, in a fraction of the
-        time, or exact for the DOFs with these numbers."""
+        time, or exact for the DOFs with these numbers. Along (by_v, by_a) what rates change of
+        those by v and a counts in that by u."""
         values = self.fixed.copy()
-        self._found["forces"], (by_u, *others) = self._elements(exact)
+        by_u, *others = self._elements(exact)
         values[K_G] = by_u - values[K]
         for part, change in zip((C, M), others, strict=False):
             values[part] += change
@@ -364,11 +366,8 @@ class BodiesMotion:
         stack, (u, v, a) = self.stack, self.path
         if not any(body.dissipates for body in stack.bodies):
             return 0.0
-        twice = {
-            name: np.stack(2 * [getattr(self, name)]) for name in ("twist", "motion", "loading")
-        }
-        here, back = replace(self, **twice, path=np.array([[u, u], [v, -v], [0.0 * a] * 2])).force
-        power = -0.5 * float(v @ (here - back))
+        back = replace(self, path=np.stack([u, -v, a])).force
+        power = -0.5 * float(v @ (self.force - back))
         shares = self._moments(stack.rayleigh[:, 0], 1.0)
         for i, (body, A, twist) in enumerate(zip(stack.bodies, shares, self.twist, strict=True)):
             own = slice(stack.offsets[i], stack.offsets[i + 1])

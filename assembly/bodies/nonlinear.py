@@ -90,7 +90,7 @@ class _Problem:
         """Internal less external force (n,), zero at the free DOFs, the reaction at others; and its
         derivative (n, n)."""
         at = Passage.at_rest(u, share * self.coefficients)
-        each = [family.linearized(at, rates=False) for family in self.body.families]
+        each = [family.linearized(at, False) for family in self.body.families]
         of_load: Any = share * (self.softening + self.hub)
         force = np.sum([own for own, _ in each], axis=0) + of_load @ u - share * self.load
         return np.asarray(force), sp.csr_matrix(sum((K.tocsr() for _, (K,) in each), of_load))

@@ -16,6 +16,16 @@ from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import Array, Index, Mask
 
 Rates = tuple[Array, Array | None]  # `Passage.drag`, and the resistance of elements to strain rates
+# Which derivatives of forces: by u alone (False), by u, v and a (True, or v and a of the elements'
+# DOFs with these numbers), or one by u with v and a that change so many times as much.
+Wanted = bool | Index | tuple[float, float]
+
+
+def along(changes: list[Any], by: Wanted) -> list[Any]:
+    """The derivatives by u, v and a, or the one that `by` asks for."""
+    if not isinstance(by, tuple):
+        return changes
+    return [changes[0] + by[0] * changes[1] + by[1] * changes[2]]
 
 
 @dataclass(frozen=True)
@@ -216,7 +226,7 @@ class ElementFamily:
         """Families that together are this one, or itself, to linearize some by other means.
 
         Each with the numbers of its elements, and which of an element's DOFs are among those chosen
-        (size,): `rates` of `linearized`.
+        (size,): `by` of `linearized`.
         """
         return [(self, slice(None), True)]
 
@@ -224,9 +234,9 @@ class ElementFamily:
         """`force` at several instants, (P, size)."""
         return np.stack([self.force(passage.at(n)) for n in range(len(passage.u))])
 
-    def linearized_at(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[list[Any]]]:
+    def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[list[Any]]]:
         """`linearized` at several instants: forces (P, size), and derivatives at each."""
-        each = [self.linearized(passage.at(n), rates) for n in range(len(passage.u))]
+        each = [self.linearized(passage.at(n), by) for n in range(len(passage.u))]
         return np.stack([force for force, _ in each]), [changes for _, changes in each]
 
     def force(self, passage: Passage) -> Array:
@@ -239,19 +249,18 @@ class ElementFamily:
         elastic = self.stiffness() @ (passage.u + b * passage.v)
         return np.asarray(elastic + a * (self.mass() @ passage.v))
 
-    def linearized(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[Any]]:
-        """`force` and its derivatives by u, v and a.
+    def linearized(self, passage: Passage, by: Wanted) -> tuple[Array, list[Any]]:
+        """`force` and the derivatives by u, v and a that are wanted.
 
-        Without `rates` that by u alone, for Newton's method: forces of rates may be left out of it.
-        With numbers of an element's DOFs those by their v and a may be the only ones.
+        By u alone forces of rates may be left out of it, for Newton's method.
         With `passage.step` the stresses in it may be those that the step foresees: linear in it,
         they leave out what a slender part stretches by turning along straight lines, and Newton's
         method takes larger and fewer steps (Magisano, Leonetti & Garcea, Comput. Methods Appl.
         Mech. Eng. 313, 2017).
         """
-        at = passage if rates else replace(passage, rayleigh=(0.0, 0.0))
+        at = passage if by else replace(passage, rayleigh=(0.0, 0.0))
         (M, C, D, K), own = self.tangents(at)
-        return self.force(passage), [K + own, C + D, M] if rates else [own]
+        return self.force(passage), along([K + own, C + D, M], by) if by else [own]
 
     def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
         """The derivatives of `force`: what the rates cause, and that of the other forces by u."""

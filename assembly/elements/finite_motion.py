@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.elements.beam_shapes import symmetric
-from assembly.elements.family import Beyond, ElementFamily, Passage, Rates
+from assembly.elements.family import Beyond, ElementFamily, Passage, Rates, Wanted, along
 from assembly.elements.large_rotation import STEP, value_and_jacobian
 from assembly.elements.scatter import ElementMap
-from assembly.types import AnyArray, Array, Index
+from assembly.types import AnyArray, Array
 
 
 class FiniteMotion(ElementFamily):
@@ -91,14 +91,23 @@ class FiniteMotion(ElementFamily):
     # What is beyond that.
 
     def _derivative(
-        self, forces: Callable[[AnyArray], AnyArray], y: Array, rates: bool | Index = True
+        self, forces: Callable[[AnyArray], AnyArray], y: Array, by: Wanted = True
     ) -> tuple[Array, Array]:
         """Forces (E, n) and their derivative by y (E, m n), where the elements have DOFs, by their
-        rates at those of `rates`."""
-        n, own = self._forms.shape[-1], self.map.columns
-        chosen = own if isinstance(rates, bool) else rates
-        columns = np.concatenate([own, n + chosen, 2 * n + chosen])
-        return value_and_jacobian(forces, y, columns[columns < y.shape[-1]])
+        rates at those of `by`; or that along `by` (E, n)."""
+        n, own, unit = self._forms.shape[-1], self.map.columns, np.eye(y.shape[-1])
+        if isinstance(by, tuple):
+            columns, width = own, n
+            directions = np.hstack([np.eye(n), *(rate * np.eye(n) for rate in by)])[own]
+        else:
+            chosen, width = own if isinstance(by, bool) else by, len(unit)
+            columns = np.concatenate([own, n + chosen, 2 * n + chosen])
+            columns = columns[columns < width]
+            directions = unit[columns]
+        value, each = value_and_jacobian(forces, y, directions)
+        derivative = np.zeros((*each.shape[:-1], width))
+        derivative[..., columns] = each
+        return value, derivative
 
     def _rate_slopes(self, d: Array, coefficients: Array, b: float) -> tuple[Array, Array | None]:
         """The derivatives (E, n, n) by s at s d of M and of the damping of strain rates, s = 0."""
@@ -138,24 +147,24 @@ class FiniteMotion(ElementFamily):
             forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
         return np.asarray(forces - self._linear(d, c))
 
-    def linearized_at(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[list[Any]]]:
-        force, changes = self._linearized(passage, rates)
+    def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[list[Any]]]:
+        force, changes = self._linearized(passage, by)
         matrices = [[self.map.matrix(A[n]) for A in changes] for n in range(len(force))]
         return np.stack([self.map.vector(own) for own in force]), matrices
 
-    def linearized(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[Any]]:
-        force, changes = self._linearized(passage, rates)
+    def linearized(self, passage: Passage, by: Wanted) -> tuple[Array, list[Any]]:
+        force, changes = self._linearized(passage, by)
         return self.map.vector(force), [self.map.matrix(A) for A in changes]
 
-    def _linearized(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[Array]]:
+    def _linearized(self, passage: Passage, by: Wanted) -> tuple[Array, list[Array]]:
         """Forces (..., E, n) of the elements and their derivatives (..., E, n, n)."""
         state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
         M, C = self._linear_rates(passage.omega)
         drag = passage.drag, self._resistance(passage.rayleigh[1])
-        moving, law = d if rates is False else state, self.element_forces
-        rests = moving is d and passage.rests
+        moving, law = d if by is False else state, self.element_forces
+        rests = moving is d and not (np.any(v) or np.any(a))
         if passage.step is not None:
             before, after = self.map.gather(passage.step)
             law = self.foreseen(before, after, c)
@@ -168,12 +177,12 @@ class FiniteMotion(ElementFamily):
             at = np.concatenate([at, still], axis=-1)
             return law(at, c, drag)
 
-        value, by = self._derivative(forces, moving, rates)
-        linear = self._linear_inertia(c), C + self._damping, M
+        value, found = self._derivative(forces, moving, by)
+        linear = [self._linear_inertia(c), C + self._damping, M]
         for A, x in zip(linear, (d, v, a), strict=True):
             value = value - (A @ x[..., None])[..., 0]
-        blocks = np.split(by, by.shape[-1] // d.shape[-1], axis=-1)
-        changes = [A - B for A, B in zip(blocks, linear, strict=False)]
+        blocks = np.split(found, found.shape[-1] // d.shape[-1], axis=-1)
+        changes = [A - B for A, B in zip(blocks, along(linear, by), strict=False)]
         if passage.step is not None:
             return self._forces(passage), changes
         return value + (self._unit_loads @ c[..., None])[..., 0], changes

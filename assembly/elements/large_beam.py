@@ -320,7 +320,7 @@ class LargeBeam:
         st, u = self.shapes.stations, y[..., :3]
         frame = 0.5 * (d[..., None, 3:6] + d[..., None, 9:])
         moved = d[..., None, :3] + u + moved_by(frame, st.X - self.shapes.ends[:, None, 0] + u)
-        return moved, [frame + 0.0 * moved, y[..., 3:6]]
+        return moved, [frame, y[..., 3:6]]
 
     def strain_energy(self, d: Array, coefficients: Array) -> float:
         """½ ρᵀHρ + ∫ S₀·(Γ₂, κ₂), J, of all elements."""

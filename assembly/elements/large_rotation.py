@@ -16,7 +16,7 @@ from scipy.special import zeta
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor, cross, value_of
 from assembly.kinematics import FRAME_UNITS, SKEW_UNITS
-from assembly.types import AnyArray, Array, Index
+from assembly.types import AnyArray, Array
 
 _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π
 _SERIES = np.array(
@@ -162,38 +162,39 @@ def inertia_gradient(
     (..., 3, 3): W, 2ω̃ and the damping in proportion to mass (1/s) times I; with it x and the turns
     are `Taylor`, without it there are no rates.
     """
-    values = [value_of(turn) for turn in turns]
-    form = None if coefficients is None else np.tensordot(coefficients[..., :9], _FORMS, 1)
-
-    def accelerations(points: Any) -> Any:
-        """Of points (..., 3, k), one a column."""
-        total: Any = 0.0 if form is None else np.matmul(form, value_of(points))
-        return total if drag is None else total + points.second + np.matmul(drag, points.rate)
-
-    of_point = accelerations(x[..., None])[..., 0]
+    form: AnyArray | None = None
+    a: Any = 0.0
     if coefficients is not None:
-        of_point = of_point + coefficients[..., 9:]
-
-    def work(part: SectionInertia) -> tuple[AnyArray, list[AnyArray]]:
-        R = section_rotation(part, turns)
-        return _inertia_work(part, values, value_of(R), of_point, accelerations(R))
-
-    forces, moments = zip(*(work(part) for part in inertia.parts), strict=True)
+        form = np.tensordot(coefficients[..., :9], _FORMS, 1)
+        a = np.matmul(form, value_of(x)[..., None])[..., 0] + coefficients[..., 9:]
+    if drag is not None:
+        a = a + x.second + np.matmul(drag, x.rate[..., None])[..., 0]
+    works = [_inertia_work(part, turns, a, form, drag) for part in inertia.parts]
+    forces, moments = zip(*works, strict=True)
     return sum(forces), [sum(of_turn) for of_turn in zip(*moments, strict=True)]
 
 
 def _inertia_work(
-    inertia: SectionInertia, turns: Sequence[AnyArray], R: AnyArray, a: AnyArray, columns: AnyArray
+    inertia: SectionInertia,
+    turns: Sequence[Any],
+    a: AnyArray,
+    form: AnyArray | None,
+    drag: Array | None,
 ) -> tuple[AnyArray, list[AnyArray]]:
-    """∫ (∂x/∂(u, φ))ᵀ ẍ dm, (..., 3) for u and each φ, of sections with given accelerations.
-
-    R (..., 3, 3): of the sections. a (..., 3): of the section's point; columns (..., 3, 3): of its
-    rotated unit vectors.
-    """
-    parts = _turning_parts(inertia, turns)
-    force = inertia.m[..., None] * a + np.einsum("...ij,...j->...i", columns, inertia.eta)
+    """∫ (∂x/∂(u, φ))ᵀ ẍ dm, (..., 3) for u and each φ, of sections whose points have the
+    accelerations a (..., 3); form (..., 3, 3): (ε̃ + ω̃ω̃) of `inertia_gradient`."""
+    moving = _turning_parts(inertia, turns)
+    parts = [value_of(part) for part in moving]
+    R = _product(parts)
     back = R.swapaxes(-1, -2)  # no conjugate, so that complex steps pass
-    turned = back @ columns  # in the section's rotated axes
+    # Of the section's unit vectors, in its rotated axes: a vector of the section has the
+    # acceleration `turned` times itself.
+    turned: Any = 0.0 if form is None else back @ form @ R
+    if drag is not None:
+        wide, change = (np.einsum("kij,...k->...ij", _SKEWS, spin) for spin in _spins(moving))
+        turned = turned + change + np.matmul(wide + back @ drag @ R, wide)
+    arm = (turned @ inertia.eta[..., None])[..., 0]
+    force = inertia.m[..., None] * a + (R @ arm[..., None])[..., 0]
     product = turned @ inertia.J
     couple = np.stack(
         [
@@ -206,20 +207,43 @@ def _inertia_work(
     couple = couple + cross(inertia.eta, (back @ a[..., None])[..., 0])
     moments: list[AnyArray] = []
     for part in reversed(parts):
-        moment = spin_transposed(part, couple)
-        moments.insert(0, np.einsum("...ij,...j->...i", inertia.turning, moment))
+        (moment,) = _turning_parts(inertia, [spin_transposed(part, couple)])
+        moments.insert(0, moment)
         couple = turned_by(part, couple)
     return force, moments
 
 
+def _spins(turns: Sequence[Taylor]) -> tuple[AnyArray, AnyArray]:
+    """Angular velocity and acceleration of exp(φ̃₁) exp(φ̃₂) …, in the rotated axes."""
+    spin: Any = None
+    change: Any = None
+    for turn in turns:
+        phi, rate, second = turn.data
+        own = spin_of(phi, rate)
+        grown = spin_of(phi, second) + spin_rate_transposed(-phi, -rate, rate)
+        if spin is not None:
+            spin = turned_by(-phi, spin)
+            grown = grown + turned_by(-phi, change) + cross(spin, own)
+            own = own + spin
+        spin, change = own, grown
+    return spin, change
+
+
 def _turning_parts(inertia: SectionInertia, turns: Sequence[Any]) -> list[Any]:
-    """The parts of rotation vectors that move mass."""
+    """The parts of rotation vectors that move mass; all moments do where all parts do."""
+    if inertia.turns_whole:
+        return list(turns)
     return [np.einsum("...ij,...j->...i", inertia.turning, phi) for phi in turns]
 
 
 def section_rotation(inertia: SectionInertia, turns: Sequence[Any]) -> Any:
     """R (..., 3, 3) of sections, of the parts of the rotation vectors that move mass."""
-    first, *others = (rotation(part) for part in _turning_parts(inertia, turns))
+    return _product(_turning_parts(inertia, turns))
+
+
+def _product(turns: Sequence[Any]) -> Any:
+    """exp(φ̃₁) exp(φ̃₂) … (..., 3, 3)."""
+    first, *others = (rotation(turn) for turn in turns)
     for other in others:
         first = np.matmul(first, other)
     return first
@@ -231,17 +255,14 @@ def jacobian(gradient: Callable[[AnyArray], AnyArray], y: Array) -> Array:
 
 
 def value_and_jacobian(
-    gradient: Callable[[AnyArray], AnyArray], y: Array, columns: Index | None = None
+    gradient: Callable[[AnyArray], AnyArray], y: Array, directions: Array | None = None
 ) -> tuple[Array, Array]:
-    """An analytic function of y (..., m) and its derivative (..., n, m), by complex steps.
+    """An analytic function of y (..., m) and its derivatives (..., n, k) along directions (k, m),
+    those of y by default, by complex steps.
 
-    gradient takes all shifted copies at once, in a leading axis. columns: of the derivative, that
-    are wanted; the others are zero.
+    gradient takes all shifted copies at once, in a leading axis.
     """
     m = y.shape[-1]
-    columns = np.arange(m) if columns is None else columns
-    steps = (1j * STEP * np.eye(m)[columns]).reshape(-1, *(1,) * (y.ndim - 1), m)
-    both = np.asarray(gradient(y + steps))
-    derivative = np.zeros((*both.shape[1:], m))
-    derivative[..., columns] = np.moveaxis(both.imag, 0, -1) / STEP
-    return both[0].real, derivative
+    steps = 1j * STEP * (np.eye(m) if directions is None else directions)
+    both = np.asarray(gradient(y + steps.reshape(-1, *(1,) * (y.ndim - 1), m)))
+    return both[0].real, np.moveaxis(both.imag, 0, -1) / STEP

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.elements.family import Beyond, Displaced, ElementFamily, Passage
+from assembly.elements.family import (
+    Beyond,
+    Displaced,
+    ElementFamily,
+    Passage,
+    Wanted,
+    along,
+)
 from assembly.elements.moments import placed_moments
 from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
 from assembly.types import Array, Index
@@ -121,11 +128,12 @@ class PlacedFamily(ElementFamily):
         own = self.inner.force(self._own_passage(passage))
         return np.asarray(self.B.T @ own - self._proportional @ passage.v)
 
-    def linearized(self, passage: Passage, rates: bool | Index) -> tuple[Array, list[Any]]:
-        force, own = self.inner.linearized(self._own_passage(passage), rates)
+    def linearized(self, passage: Passage, by: Wanted) -> tuple[Array, list[Any]]:
+        force, own = self.inner.linearized(self._own_passage(passage), by)
         changes = [self._carried(A) for A in own]
-        if rates:
-            changes[1] = changes[1] - self._proportional
+        if by:
+            counted = along([self.zero(), self._proportional, self.zero()], by)
+            changes = [A - B for A, B in zip(changes, counted, strict=True)]
         return np.asarray(self.B.T @ force - self._proportional @ passage.v), changes
 
     def tangents(self, passage: Passage) -> tuple[Beyond, Any]:

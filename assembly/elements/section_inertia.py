@@ -45,17 +45,21 @@ class SectionInertia:
     turning: Array
 
     @cached_property
+    def turns_whole(self) -> bool:
+        """Whether all of φ moves mass."""
+        return bool(np.all(self.turning == np.eye(3)))
+
+    @cached_property
     def parts(self) -> tuple[SectionInertia, ...]:
         """Inertias whose η and J move with one `turning`; they add up to this one.
 
         The mass at its centre, and the rest of J; one part where both turn alike or η = 0.
         """
-        whole = np.broadcast_to(np.eye(3), self.turning.shape)
-        if np.array_equal(self.turning, whole) or not np.any(self.eta):
+        if self.turns_whole or not np.any(self.eta):
             return (self,)
         at_centre = self.eta[..., :, None] * self.eta[..., None, :] / self.m[..., None, None]
         return (
-            SectionInertia(self.m, self.eta, at_centre, whole),
+            SectionInertia(self.m, self.eta, at_centre, np.eye(3) + 0.0 * self.turning),
             SectionInertia(0.0 * self.m, 0.0 * self.eta, self.J - at_centre, self.turning),
         )
 

@@ -11,6 +11,7 @@ that is how positions of a mechanism are found. Arrays may have leading axes, of
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
 from assembly.types import AnyArray, Index
+
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # components of a cross product
 
 
 class Taylor(NDArrayOperatorsMixin):
@@ -38,7 +41,9 @@ class Taylor(NDArrayOperatorsMixin):
     def constant(cls, value: ArrayLike) -> Taylor:
         """An array that does not change."""
         array = np.asarray(value)
-        return cls(np.stack([array, np.zeros_like(array), np.zeros_like(array)]))
+        data = np.zeros((3, *array.shape), array.dtype)
+        data[0] = array
+        return cls(data)
 
     @property
     def value(self) -> AnyArray:
@@ -67,8 +72,12 @@ class Taylor(NDArrayOperatorsMixin):
     def polynomial(self, coefficients: Any) -> Taylor:
         """Σ c_k f^k, the lowest power first; c_k numbers or arrays to broadcast with."""
         f, df, ddf = self.data
-        p, slope, half = 0.0 * f, 0.0 * f, 0.0 * f  # p, p′, ½p″ by Horner's scheme
-        for c in reversed(coefficients):
+        p, slope, half = (
+            coefficients[-1] + 0.0 * f,
+            0.0 * f,
+            0.0 * f,
+        )  # p, p′, ½p″ by Horner's scheme
+        for c in coefficients[-2::-1]:
             half = half * f + slope
             slope = slope * f + p
             p = p * f + c
@@ -90,25 +99,33 @@ class Taylor(NDArrayOperatorsMixin):
         return _FUNCTIONS[function](*args, **kwargs)
 
 
-def _aligned(a: Any, b: Any) -> tuple[AnyArray, AnyArray]:
-    """The data of two summands, of which the axes after that of the derivatives broadcast."""
-    x, y = (v.data if isinstance(v, Taylor) else Taylor.constant(v).data for v in (a, b))
-    rank = max(x.ndim, y.ndim)
-    return (
-        x.reshape(len(x), *(1,) * (rank - x.ndim), *x.shape[1:]) if x.ndim < rank else x,
-        y.reshape(len(y), *(1,) * (rank - y.ndim), *y.shape[1:]) if y.ndim < rank else y,
+def _aligned(a: AnyArray, b: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Data of which the axes after that of the derivatives broadcast."""
+    rank = max(a.ndim, b.ndim)
+    x, y = (
+        v.reshape(len(v), *(1,) * (rank - v.ndim), *v.shape[1:]) if v.ndim < rank else v
+        for v in (a, b)
     )
+    return x, y
+
+
+def _sum(ufunc: Any, a: Any, b: Any) -> Taylor:
+    data = (v.data if isinstance(v, Taylor) else Taylor.constant(v).data for v in (a, b))
+    return Taylor(ufunc(*_aligned(*data)))
 
 
 def _leibniz(function: Callable[..., Any], a: Any, b: Any) -> Taylor:
     """A bilinear function of two factors, of which at least one is a Taylor."""
     if not isinstance(a, Taylor):
-        return Taylor(np.stack([function(a, part) for part in b.data]))
+        return Taylor(function(*_aligned(np.asarray(a)[None], b.data)))
     if not isinstance(b, Taylor):
-        return Taylor(np.stack([function(part, b) for part in a.data]))
-    (f, df, ddf), (g, dg, ddg) = a.data, b.data
-    second = function(ddf, g) + 2.0 * function(df, dg) + function(f, ddg)
-    return Taylor(np.stack([function(f, g), function(df, g) + function(f, dg), second]))
+        return Taylor(function(*_aligned(a.data, np.asarray(b)[None])))
+    x, y = _aligned(a.data, b.data)
+    out = function(x, y[0])
+    out[1] += function(x[0], y[1])
+    out[2] += 2.0 * function(x[1], y[1])
+    out[2] += function(x[0], y[2])
+    return Taylor(out)
 
 
 def _reciprocal(a: Taylor) -> Taylor:
@@ -177,18 +194,14 @@ def cross(a: Any, b: Any) -> Any:
 
 
 def _cross(a: AnyArray, b: AnyArray) -> AnyArray:
-    (x, y, z), (u, v, w) = (tuple(p[..., k] for k in range(3)) for p in (a, b))
-    first = y * w - z * v
-    out = np.empty((*first.shape, 3), dtype=first.dtype)
-    out[..., 0] = first
-    np.subtract(z * u, x * w, out=out[..., 1])
-    np.subtract(x * v, y * u, out=out[..., 2])
+    out: AnyArray = a.take(_NEXT, -1) * b.take(_LAST, -1)
+    out -= a.take(_LAST, -1) * b.take(_NEXT, -1)
     return out
 
 
 _UFUNCS: dict[Any, Callable[..., Taylor]] = {
-    np.add: lambda a, b: Taylor(np.add(*_aligned(a, b))),
-    np.subtract: lambda a, b: Taylor(np.subtract(*_aligned(a, b))),
+    np.add: partial(_sum, np.add),
+    np.subtract: partial(_sum, np.subtract),
     np.multiply: lambda a, b: _leibniz(np.multiply, a, b),
     np.matmul: lambda a, b: _leibniz(np.matmul, a, b),
     np.true_divide: lambda a, b: a * (_reciprocal(b) if isinstance(b, Taylor) else 1.0 / b),

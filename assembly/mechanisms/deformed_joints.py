@@ -59,6 +59,11 @@ class DeformedJoints:
         self._turns = np.isin(np.arange(len(topology.points)), read).tolist()
         self._turns += [load.follower for load in topology.applied.loads]
         self._slots = [self._slots_of(number) for number in range(len(topology.points))]
+        # The places of the points' DOFs among the constrained ones, one more where there is none.
+        most = max(len(slots) for _, _, slots, _ in self._slots)
+        self._columns = np.full((len(self._slots), most), len(topology.touched))
+        for columns, (_, _, slots, _) in zip(self._columns, self._slots, strict=True):
+            columns[: len(slots)] = slots
 
     def _dofs_of(self, point: JointPoint) -> tuple[Index, Index]:
         """The numbers, among all, of the DOFs of a point's nodes, and their places."""
@@ -118,16 +123,29 @@ class DeformedJoints:
         carried = self.carried(path)
         frames = self.frames(state, carried)
         x, gradient = self.topology.evaluate(frames, state.t, pace)
-        on_units = self.topology.on_units(gradient)
-        G = matrix_product(Taylor(on_units), Taylor(self._seen(carried))).data
-        return DeformedRows(x, G, gradient[0], frames, carried)
+        return DeformedRows(x, self._over_dofs(gradient, carried), gradient[0], frames, carried)
+
+    def _over_dofs(self, gradient: Array, carried: list[Carried]) -> Array:
+        """Gradients (3, ..., rows, 12) over the constrained DOFs, (3, ..., rows, J)."""
+        topology, leading = self.topology, gradient.shape[:-2]
+        W = np.zeros((*leading, len(self._slots), 6, self._columns.shape[1]))
+        for number, (_, _, slots, places) in enumerate(self._slots):
+            W[..., number, :, : len(slots)] = carried[number].W.data[..., places]
+        read = topology.where_read(gradient).reshape(*gradient.shape[:-1], 2, 1, 6)
+        moved = Taylor(W).along(topology.row_points, -3)
+        each = matrix_product(Taylor(read), moved).data[..., 0, :]
+        rows = np.arange(len(topology.row_points))[:, None]
+        out = np.zeros((*gradient.shape[:-1], len(topology.touched) + 1))
+        for side, points in enumerate(topology.row_points.T):
+            out[..., rows, self._columns[points]] += each[..., side, :]
+        return out[..., :-1]
 
     def _seen(self, carried: list[Carried]) -> Array:
-        """Motions of the frames' units by the constrained DOFs, (3, ..., units, J)."""
-        instants, topology = carried[0].offset.data.shape[:-1], self.topology
+        """Motions of the frames' units by the constrained DOFs, (..., units, J)."""
+        instants, topology = carried[0].offset.data.shape[1:-1], self.topology
         out = np.zeros((*instants, len(topology.units), len(topology.touched)))
         for number, (units, components, slots, places) in enumerate(self._slots):
-            W = carried[number].W.data
+            W = carried[number].W.value
             out[..., units[:, None], slots] = W[..., components[:, None], places]
         return out
 
@@ -141,7 +159,7 @@ class DeformedJoints:
             if np.any(components >= 3)
             and not (topology.planar and len(topology.points[number].nodes) == 1)
         }
-        seen = self._seen(at.carried)[0]
+        seen = self._seen(at.carried)
         return topology.curvature(factors, at.wrench, hessian, seen, bent)
 
     # Loads.

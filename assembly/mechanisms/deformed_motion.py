@@ -24,17 +24,29 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, Energies, K, Momenta, Powers
+from assembly.bodies.in_motion import (
+    K_D,
+    K_G,
+    BodiesMotion,
+    C,
+    D,
+    Energies,
+    K,
+    M,
+    Momenta,
+    Powers,
+)
 from assembly.bodies.nonlinear import ITERATIONS
+from assembly.elements.family import Wanted
 from assembly.elements.taylor import Taylor
 from assembly.errors import ConvergenceError
 from assembly.linalg.combination import Pattern
-from assembly.magnitudes import ROUND_OFF
+from assembly.magnitudes import HALF
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.reactions import Instant, InverseDynamics
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
-from assembly.types import Array
+from assembly.system.frozen import FrozenSystem
+from assembly.types import Array, Index
 
 
 class DeformedMotion:
@@ -101,15 +113,22 @@ class DeformedMotion:
             step = self._solved(at, at.x[0])
             path[0][..., self.slaves] -= step
             size = np.abs(step / self._slave_scale).max(initial=0.0)
-            if not size > ROUND_OFF * (1.0 + np.abs(path[0][..., self.slaves]).max(initial=0.0)):
+            # Convergence is quadratic: the next step would be of the order of round-off.
+            if not size > HALF * (1.0 + np.abs(path[0][..., self.slaves]).max(initial=0.0)):
                 break
         else:
             raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
         if not len(self.slaves):
             return DeformedState(self, path, at)
-        # Rates of conditions are linear in those of the DOFs; accelerations follow velocities.
+        # Rates of conditions are linear in those of the DOFs; accelerations follow velocities, of
+        # which those before the last step have about its error.
         path[1][..., self.slaves] -= self._solved(at, at.x[1])
         at = self.rows(path)
+        late = self._solved(at, at.x[1])
+        path[1][..., self.slaves] -= late
+        for k in (1, 2):
+            G = at.G[k - 1][..., self._slave_places]
+            at.x[k] -= k * (G @ late[..., None])[..., 0]
         path[2][..., self.slaves] -= self._solved(at, at.x[2])
         return DeformedState(self, path, at)
 
@@ -288,10 +307,35 @@ class DeformedState:
         return self._with_joints(self.bodies.parts())
 
     def _with_joints(self, bodies: Array) -> dict[str, Array]:
-        """The named matrices (entries,), or (P, entries) of P instants, from the values
-        (parts, ..., entries) of those of the bodies."""
+        """The named matrices (entries,), from the values (parts, entries) of those of the
+        bodies."""
+        (joints, loads), values = self._joint_terms(), bodies[:, None]
+        for slots, block in loads:
+            turned = block.swapaxes(-1, -2)
+            values[K_G][:, slots] += 0.5 * (block + turned).reshape(1, -1)
+            values[K_D][:, slots] += 0.5 * (block - turned).reshape(1, -1)
+        T = self._transform(self.motion.rows(self.path))
+        found = self.motion.elastic.moving_pattern.reduce(values, T, joints)
+        return {name: part[0] for name, part in found.items()}
+
+    def _sums(self, bodies: Array) -> list[Array]:
+        """The derivatives (P, entries) of the residual by accelerations, velocities and q at P
+        instants, from the values (parts, ..., entries) of those of the bodies."""
+        (joints, loads), parts = (
+            self._joint_terms(),
+            bodies.reshape(len(bodies), -1, bodies.shape[-1]),
+        )
+        values = np.stack([parts[M], parts[C] + parts[D], parts[K:].sum(axis=0)])
+        for slots, block in loads:
+            values[2][:, slots] += block.reshape(values.shape[1], -1)
+        of_joints = {1: joints[D], 2: joints[K] + joints[K_G] + joints[K_D]}
+        T = self._transform(self.motion.rows(self.path))
+        return self.motion.elastic.moving_pattern.reduce_sums(values, T, of_joints)
+
+    def _joint_terms(self) -> tuple[dict[int, Array], list[tuple[Index, Array]]]:
+        """What joints add to parts over the constrained DOFs, (P, J, J), and the stiffness of
+        loads with its places among the entries."""
         m, topology = self.motion, self.motion.topology
-        values, stack = bodies.reshape(len(bodies), -1, bodies.shape[-1]), topology.moving
         J, times = len(topology.touched), np.atleast_1d(m.state.t)
         joints = {part: np.zeros((len(times), J, J)) for part in (K, D, K_D, K_G)}
         curvature = m.joints.curvature(self.rows, m.state.t, self.multipliers)
@@ -301,13 +345,16 @@ class DeformedState:
             springs = topology.compliance.terms(times, G)
             for part, term in zip((K, D, K_D), springs, strict=True):
                 joints[part] += term
-        for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces):
-            slots = stack.places(np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers)))
-            turned = block.swapaxes(-1, -2)
-            values[K_G][:, slots] += 0.5 * (block + turned).reshape(len(times), -1)
-            values[K_D][:, slots] += 0.5 * (block - turned).reshape(len(times), -1)
-        found = m.elastic.moving_pattern.reduce(values, self._transform(m.rows(self.path)), joints)
-        return found if bodies.ndim > 2 else {name: part[0] for name, part in found.items()}
+        loads = [
+            (
+                topology.moving.places(
+                    np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))
+                ),
+                block,
+            )
+            for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces)
+        ]
+        return joints, loads
 
     @property
     def sparsity(self) -> Pattern:
@@ -331,27 +378,26 @@ class DeformedState:
             parameters=dict(t=float(self.motion.state.t)),
         )
 
-    def tangents(self, exact: bool = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+    def tangents(self, exact: Wanted = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
         """The derivatives of the residual.
 
         Parameters
         ----------
-        exact : bool
+        exact : bool or (float, float)
             Whether M, C and D of bodies, which joints bring into the derivative by q as well, are
-            those of the displaced bodies; without that they cost a fraction.
+            those of the displaced bodies; without that they cost a fraction. Or how many times as
+            much as q velocities and accelerations change, for Newton's method: what they bring into
+            its matrix is then exact but for the rates of joints, and counted in the derivative by
+            q.
 
         Returns
         -------
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        parts = self._with_joints(self.bodies.tangents(exact))
-        zero, sparsity = np.zeros(len(self.sparsity.indices)), self.sparsity
-        M, damping, stiffness = (
-            sparsity.tocsr(sum((parts[name] for name in names if name in parts), zero))
-            for names in (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
-        )
-        return M, damping, stiffness
+        by_a, by_v, by_q = self._sums(self.bodies.tangents(exact))
+        tocsr = self.sparsity.tocsr
+        return tocsr(by_a[0]), tocsr(by_v[0]), tocsr(by_q[0])
 
     def stiffness(self) -> list[sp.csr_matrix]:
         """The exact derivative of the residual by q alone, at each of the instants.
@@ -361,6 +407,5 @@ class DeformedState:
         list of scipy.sparse.csr_matrix
             (n, n); M and C count in it where joints move the DOFs that they eliminate.
         """
-        parts = self._with_joints(self.bodies.tangents(self.motion.slaves))
-        total = sum(parts[name] for name in STIFFNESS_PARTS if name in parts)
-        return [self.sparsity.tocsr(values) for values in np.atleast_2d(total)]
+        by_q = self._sums(self.bodies.tangents(self.motion.slaves))[2]
+        return [self.sparsity.tocsr(own) for own in by_q]

@@ -11,7 +11,7 @@ matrices of all instants are formed together, without a loop over DOFs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import zip_longest
@@ -29,9 +29,9 @@ from assembly.mechanisms.transformation import Partition
 from assembly.system.frozen import PARTS
 from assembly.types import Array, Index, Inexact
 
-M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D = range(8)
+M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT = range(len(PARTS))
 # What deflections change of M, D and the tangent, and of which matrices.
-M_CHANGE, D_CHANGE, K_CHANGE = CHANGES = range(8, 11)
+M_CHANGE, D_CHANGE, K_CHANGE = CHANGES = range(len(PARTS), len(PARTS) + 3)
 CHANGED = [M, D, K]
 
 
@@ -144,7 +144,7 @@ class BodyStack:
         """
         ones = np.ones((len(twist), 1))
         numbers = np.concatenate([ones, twist, motion, loading, joint_loads], axis=1)
-        return self._combined(range(8), numbers)
+        return self._combined(range(K_TRANSPORT), numbers)
 
     def changes(self, twist: Array, loading: Array, joint_loads: Array, mobile: Array) -> Array:
         """What deflections change of M, D and the tangent, values (3, P, entries).
@@ -236,28 +236,55 @@ class ReducedPattern:
         "Mechanisms") goes to K_transport, except
         TᵀDṪ, which has no potential and is part of K_D. Parts that are zero are left out.
         """
+        _, S1, S2 = T.data[..., self.partition.slaves, :]
+        moved = (K_TRANSPORT, C, S1), (K_TRANSPORT, M, S2), (K_D, D, S1), (C, M, 2.0 * S1)
+        parts = zip(PARTS, self._reduced(len(PARTS), values, T, joint_parts, moved), strict=True)
+        return {name: data for name, data in parts if np.any(data)}
+
+    def reduce_sums(
+        self, values: Array, T: Taylor, joint_parts: Mapping[int, Array]
+    ) -> list[Array]:
+        """M, damping and stiffness over the masters, as `reduce` has them in parts.
+
+        values of all bodies (3, P, entries), and joint_parts, of these sums.
+        """
+        _, S1, S2 = T.data[..., self.partition.slaves, :]
+        moved = (1, 0, 2.0 * S1), (2, 1, S1), (2, 0, S2)
+        return list(self._reduced(3, values, T, joint_parts, moved))
+
+    def _reduced(
+        self,
+        count: int,
+        values: Array,
+        T: Taylor,
+        joint_parts: Mapping[int, Array],
+        moved: Sequence[tuple[int, int, Array]],
+    ) -> Iterator[Array]:
+        """TᵀXT of the first parts of values (k, P, entries), as `count` values of `sparsity`.
+
+        joint_parts: as of `reduce`. moved: parts to which others times rates of the slaves
+        (P, s, m) are added, before Tᵀ.
+        """
         P, J, N = values.shape[1], len(self.touched), len(self.neighbours)
         order, m = self._order, len(self.partition.masters)
-        S0, S1, S2 = T.data[..., self.partition.slaves, :]
-        St = S0.swapaxes(-1, -2)
+        S0 = T.value[..., self.partition.slaves, :]
+        St, kept = S0.swapaxes(-1, -2), values[:count]
         XNJ = _dense(values, self._nj, (N, J))
         XJN = _dense(values, self._jn, (J, N))
         XJJ = _dense(values, self._jj, (J, J))
         for part, added in joint_parts.items():
             XJJ[part] += added[:, order[:, None], order]
-        NJ, JJ = np.zeros((len(PARTS), P, N, m)), np.zeros((len(PARTS), P, J, m))
+        NJ, JJ = np.zeros((count, P, N, m)), np.zeros((count, P, J, m))
         for out, X in ((NJ, XNJ), (JJ, XJJ)):
-            free, tied = X[..., :m], X[..., m:]
-            np.add(free, tied @ S0, out=out[: len(values)])
-            if np.any(S1) or np.any(S2):
-                out[-1] += tied[C] @ S1 + tied[M] @ S2
-                out[K_D] += tied[D] @ S1
-                out[C] += 2.0 * tied[M] @ S1
-        JN = np.zeros((len(PARTS), P, m, N))
-        np.add(XJN[..., :m, :], St @ XJN[..., m:, :], out=JN[: len(values)])
+            free, tied = X[: len(kept), ..., :m], X[..., m:]
+            np.add(free, tied[: len(kept)] @ S0, out=out[: len(kept)])
+            for to, of, rate in moved:
+                if np.any(rate):
+                    out[to] += tied[of] @ rate
+        JN, beside = np.zeros((count, P, m, N)), XJN[: len(kept)]
+        np.add(beside[..., :m, :], St @ beside[..., m:, :], out=JN[: len(kept)])
         square = JJ[..., :m, :] + St @ JJ[..., m:, :]
-        placed = zip(PARTS, self._placed(values, NJ, JN, square), strict=True)
-        return {name: data for name, data in placed if np.any(data)}
+        return self._placed(kept, NJ, JN, square)
 
     def reduce_changes(
         self,

@@ -192,11 +192,15 @@ class Topology:
         span = slice(self.offsets[body], self.offsets[body + 1])
         return np.asarray(self.motions[self.own[body]][:, span].toarray().T)
 
+    def where_read(self, gradient: Array) -> Array:
+        """Gradients (..., rows, 12) without what is no motion of a unit."""
+        return np.where(self._read, gradient, 0.0)
+
     def on_units(self, gradient: Array) -> Array:
         """Gradients (..., rows, 12) as (..., rows, units)."""
         out = np.zeros((*gradient.shape[:-1], len(self.units) + 1))
         rows = np.arange(len(self.row_points))[:, None]
-        out[..., rows, self.unit_of] = np.where(self._read, gradient, 0.0)
+        out[..., rows, self.unit_of] = self.where_read(gradient)
         return out[..., :-1]
 
     def spread(self, gradient: Array) -> Array:

@@ -24,6 +24,7 @@ from assembly.bodies.in_motion import (
 )
 from assembly.bodies.made_from import in_words
 from assembly.bodies.nonlinear import equilibrium
+from assembly.elements.family import Wanted
 from assembly.errors import InputError, MotionError
 from assembly.kinematics import Kinematics
 from assembly.materials.plausibility import ask, check_speed
@@ -139,13 +140,15 @@ class DeformedBody:
             parameters=dict(t=self.t),
         )
 
-    def tangents(self, exact: bool = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+    def tangents(self, exact: Wanted = True) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
         """The derivatives of the residual.
 
         Parameters
         ----------
-        exact : bool
-            Whether M, C and D are those of the displaced body.
+        exact : bool or (float, float)
+            Whether M, C and D are those of the displaced body. Or how many times as much as q the
+            velocity and the acceleration change, for Newton's method: what they bring into its
+            matrix is then exact, but counted in the derivative by q.
 
         Returns
         -------

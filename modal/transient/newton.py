@@ -57,15 +57,17 @@ class Newton:
     nothing = np.zeros(len(WORKS))  # work at the start, J
     ITERATIONS = 24
     TOLERANCE = 1e-10  # of the error that a step leaves, against the displacement
-    TANGENT = 4  # iterations in whose time a new step matrix is formed and used
+    TANGENT = 3  # iterations in whose time a new step matrix is formed and used
+    POOR = 0.1  # rate at which a matrix of another step is too far off
     TRUSTED = 0.01  # least rate of corrections: works of a step are those before the last one
 
     def __init__(self, model: Any, load: Force) -> None:
         self.model, self.load = model, load
         self.factor: Factor | None = None
         self._near: Any = None
+        self.rate = 0.0  # of the first two corrections of the last step
+        self.afresh = False  # whether each step forms its own matrix
         self._arguments: tuple[Any, ...] = ()  # of the last state: t, q, v, a and its guess
-        self.exact = False  # whether a matrix has M and C of the displaced bodies: far dearer
         self._made_for = 0.0  # step of the matrix
         self._made_at: tuple[Any, ...] = ()  # and its state
         self._ended: tuple[Array, Array, Any] | None = None
@@ -143,29 +145,33 @@ class Newton:
 
         correction: of x, with its size in units of what may be left. A correction θ times the one
         before leaves θ/(1 − θ) of its size. The matrix is formed again where the corrections at
-        this rate take longer than a new one; exactly, where this is the rate of one just formed.
-        Where that of an earlier step leads away, from the start; the next step then forms its own.
+        this rate, at first that of the last step, take longer than a new one; in all later steps
+        where that of an earlier step is too far off. Where it leads away, from the start.
         """
-        start, last, fresh, kept, left = x, 0.0, False, True, False
-        for _ in range(self.ITERATIONS):
+        start, last, kept = x, 0.0, True
+        for number in range(self.ITERATIONS):
             forms = self.factor is None
             change, size = correction(x)
             if not np.isfinite(size):
                 break
+            ahead = min(size / last, 1.0) if last else self.rate
+            if number == 1:
+                self.rate = ahead
+                self.afresh = self.afresh or (kept and ahead > self.POOR)
             kept = kept and not forms
             if kept and last and size > last:
-                x, last, left = start, 0.0, True
+                x, last = start, 0.0
                 self.destroy()
                 continue
-            x, rate = x + change, min(max(size / last, self.TRUSTED), 1.0) if last else 1.0
+            x, rate = x + change, max(ahead, self.TRUSTED) if last else 1.0
             if size <= 1.0 or size * rate <= 1.0 - rate:
-                if left:
+                if self.afresh:
                     self.destroy()
                 return x
-            if (last or left) and size * rate**self.TANGENT > 1.0:
-                self.exact = self.exact or fresh
+            # A matrix formed after a correction has the square of its rate.
+            if size * ahead ** (self.TANGENT * (2 if forms and last else 1)) > 1.0:
                 self.destroy()
-            last, fresh = size, forms
+            last = size
         raise ConvergenceError("Newton's method does not converge")
 
     @abstractmethod
@@ -186,7 +192,7 @@ class Newton:
         """What the next step takes from earlier ones besides the state, as arrays."""
         out = _guess("near", self._near)
         out |= _guess("ended", self._ended[2] if self._ended else None)
-        out["e"] = np.asarray(self.exact)
+        out["rates"] = np.array([self.rate, self.afresh])
         if self.factor is not None:
             *at, guess = self._made_at
             out |= _guess("guess", guess) | {
@@ -197,7 +203,7 @@ class Newton:
 
     def recall(self, memory: Mapping[str, Array]) -> None:
         """Continue with what `memory` gave: the same matrix and the same guess, bit by bit."""
-        self.exact = bool(memory.get("e", True))  # earlier files have exact ones only
+        self.rate, self.afresh = memory.get("rates", np.zeros(2)).tolist()
         if "h" in memory:
             self._near = _Near.of(memory, "guess")
             at = self.state(float(memory["t"]), memory["q"], memory["v"], memory["a"])

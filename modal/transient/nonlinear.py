@@ -97,9 +97,10 @@ class NonlinearAlpha(Newton, AlphaParameters):
 
     def matrix(self, at: Any, h: float) -> sp.csr_matrix:
         """That of Newton's method for the accelerations A₁."""
-        M, C, K = at.tangents(self.exact)
+        by_v, by_q = self.gamma * h, self.beta * h * h
         inertia = (1.0 - self.alpha_m) / (1.0 - self.alpha_f)
-        return inertia * M + self.gamma * h * C + self.beta * h * h * K
+        M, C, K = at.tangents((by_v / by_q, inertia / by_q))
+        return inertia * M + by_v * C + by_q * K
 
     def change_step(self, t: float, state: State, new: float) -> State:
         """The state as a step of length `new` expects it."""

@@ -284,6 +284,26 @@ def test_slender_links_take_few_steps(stiffness: float) -> None:
         assert np.abs(found.state.residual).max() < 1e-9 * size
 
 
+def test_one_derivative_takes_the_place_of_three() -> None:
+    """Along q, q̇ and q̈ together, with M and C of the undeformed bodies only where joints turn."""
+    machine, rng = slender(10.0, 0.5), np.random.default_rng(3)
+    q, v, a = rng.normal(size=(3, len(machine.elastic(None).masters)))
+    at, by_v, by_a = machine.displaced(0.03, 0.05 * q, 2.0 * v, 50.0 * a), 2e5, 4e10
+    expected, rough, found = (
+        K + by_v * C + by_a * M for M, C, K in map(at.tangents, (True, False, (by_v, by_a)))
+    )
+    size = abs(rough - expected).max()
+    assert size > 1e-3 * abs(expected).max()
+    assert abs(found - expected).max() < 1e-2 * size
+    blade = assembly.beam(0.5, assembly.rectangle(0.02, 0.002), assembly.steel, 4, clamped="start")
+    body = assembly.moving(blade.with_damping(a=1.0, b=1e-5), assembly.spin(10.0))
+    alone = body.displaced(0.0, *rng.normal(size=(3, len(blade.free))) * [[0.05], [2.0], [50.0]])
+    expected, found = (
+        K + by_v * C + by_a * M for M, C, K in map(alone.tangents, (True, (by_v, by_a)))
+    )
+    assert abs(found - expected).max() < 1e-12 * abs(expected).max()
+
+
 def test_the_stiffness_is_the_derivative_that_the_exact_tangents_have() -> None:
     """Elements between those at joints included, which are evaluated apart."""
     machine, rng = slender(10.0, 0.5), np.random.default_rng(3)

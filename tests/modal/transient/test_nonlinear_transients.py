@@ -50,6 +50,24 @@ def test_pendulum_of_sixty_degrees() -> None:
     assert 3.5 < errors[0] / errors[1] < 4.5
 
 
+def test_steps_take_few_forces_and_few_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four and one a step; with inertia of the undeformed bodies in the matrices five and more."""
+    machine, counts = slider_crank(SLIDER_CRANK, 1), {"state": 0, "factorize": 0}
+    for name in counts:
+        own = getattr(NonlinearAlpha, name)
+
+        def counted(*arguments: Any, name: str = name, own: Any = own) -> Any:
+            counts[name] += 1
+            return own(*arguments)
+
+        monkeypatch.setattr(NonlinearAlpha, name, counted)
+    system = machine.freeze(0.0)
+    q = np.linalg.solve(system.stiffness.toarray(), system.Q)
+    modal.integrate(machine, (0.0, 4e-3), (q, 0.0 * q), step=2e-4, nonlinear=True)
+    assert counts["state"] <= 4 * 20
+    assert counts["factorize"] <= 20
+
+
 def test_small_vibrations_are_the_linear_ones() -> None:
     """A cantilever on a turning hub: a small disturbance of the trim follows the linear equations
     about it."""
