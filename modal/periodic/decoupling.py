@@ -24,7 +24,13 @@ from modal.eigen.tolerances import EPS, GROUP, ROUNDS
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
-from modal.periodic.slow_motion import derivative, falls, highest_waves, periodic_frames
+from modal.periodic.slow_motion import (
+    derivative,
+    falls,
+    highest_waves,
+    interleaved,
+    periodic_frames,
+)
 from modal.periodic.tolerances import (
     ACCURACY,
     APART,
@@ -176,9 +182,8 @@ class _Decoupling:
 
     def refine(self) -> None:
         """Take the instants halfway as well, X of the polynomial through it."""
-        n = self.A.shape[1]
-        self.A = np.stack([self.A, self.between], axis=1).reshape(-1, n, n)
-        self.X = np.stack([self.X, _halfway(self.X)], axis=1).reshape(-1, n, n)
+        self.A = interleaved(self.A, self.between)
+        self.X = interleaved(self.X, _halfway(self.X))
 
     def _same(self) -> Array:
         """Which pairs of columns are of one group (N, N)."""

@@ -27,8 +27,9 @@ from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.types import Inexact
 from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
-from modal.eigen.tolerances import EPS, ROUND_OFF
+from modal.eigen.tolerances import EPS, ROUND_OFF, WEAK
 from modal.periodic.tolerances import INDEPENDENT
+from modal.reduction.interpolation import Interpolant, entry_sizes, periodic_interpolant
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import SAFETY
 from modal.transient.equations import SecondOrderModel, freezer
@@ -42,6 +43,33 @@ class Matrices(NamedTuple):
     mass: Array
     damping: Array
     stiffness: Array
+
+
+class Sampled:
+    """M, C + D and all stiffness of a motion at any time, off a polynomial through its instants."""
+
+    def __init__(self, interpolant: Interpolant) -> None:
+        self._interpolant = interpolant
+
+    def freeze_many(self, times: Array) -> Matrices:
+        """At times (P,), s."""
+        return Matrices(*self._interpolant.many(times).swapaxes(0, 1))
+
+
+def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: float) -> Any:
+    """The matrices of a motion where they are smooth, else the motion itself."""
+
+    def values(times: Array) -> Array:
+        series = source.freeze_many(times)
+        return np.stack([series.mass, series.damping, series.stiffness], axis=1)
+
+    def sizes(values: Array) -> Array:
+        mass, damping, stiffness = found = entry_sizes(values)
+        found[1] = np.maximum(damping, WEAK * np.sqrt(mass * stiffness))
+        return found
+
+    found = periodic_interpolant(values, t0, period, sizes)
+    return source if found is None else Sampled(found)
 
 
 class GalerkinModel:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import ConvergenceError, InputError
+from assembly.types import Inexact
 from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
 from modal.periodic.collocation import GAUSS
 from modal.periodic.tolerances import (
@@ -108,7 +110,7 @@ def step_factors(A: Sampled, starts: Array, h: float) -> Array:
     omega = exponents(A, starts, h)
     if not np.all(np.isfinite(omega)):
         raise ConvergenceError("Floquet: the steps are too long for the Magnus series")
-    return np.asarray(la.expm(omega))
+    return exponential(omega)
 
 
 def _converged(
@@ -179,7 +181,7 @@ def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
             bad = ~np.isfinite(omega).all(axis=(1, 2))
             omega[bad] = 0.0
             with np.errstate(over="ignore", invalid="ignore"):
-                maps = la.expm(omega)
+                maps = exponential(omega)
                 maps[bad] = np.nan
                 maps = maps.reshape(*starts.shape, n, n)
                 while maps.shape[1] > 1:
@@ -211,6 +213,21 @@ def exponents(A: Sampled, starts: Array, h: float | Array) -> Array:
     correction = a3 / 12.0 + _commutator(-20.0 * a1 - a3 + c1, a2 + c2) / 240.0
     correction[_sizes(correction) > 1.0 + _sizes(a1)] = np.nan
     return np.asarray(a1 + correction)
+
+
+def exponential(A: Inexact) -> Any:
+    """e^A of a stack (m, n, n), by Padé's approximant of order 7, scaled and squared alike."""
+    largest = float(np.abs(A).sum(axis=1).max())
+    squarings = max(0, int(np.ceil(np.log2(max(largest, 1.0)))))
+    A = A / 2.0**squarings
+    second = A @ A
+    fourth, one = second @ second, np.eye(A.shape[-1])
+    odd = A @ (second @ fourth + 1512.0 * fourth + 277200.0 * second + 8648640.0 * one)
+    even = 56.0 * second @ fourth + 25200.0 * fourth + 1995840.0 * second + 17297280.0 * one
+    found = one + np.linalg.solve(even - odd, 2.0 * odd)
+    for _ in range(squarings):
+        found = found @ found
+    return found
 
 
 def _sizes(A: Array) -> Array:

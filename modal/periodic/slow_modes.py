@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -33,7 +34,7 @@ from modal.periodic.chart_motion import (
 from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
-from modal.periodic.galerkin import GalerkinModel, residual_error
+from modal.periodic.galerkin import GalerkinModel, off_polynomial, residual_error
 from modal.periodic.magnus import SPREAD
 from modal.periodic.periodic_modes import (
     Map,
@@ -48,6 +49,7 @@ from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import (
     falls,
     highest_waves,
+    interleaved,
     moving_frame,
     moving_states,
     slow_motion,
@@ -209,20 +211,21 @@ def slow_modes(
     best: FloquetModes | None = None
     enough = False
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
-    series = source.freeze_many(np.array([t0]))
+    sampled = off_polynomial(source, t0, period)
+    series = sampled.freeze_many(np.array([t0]))
     work = period * stepping_work(series.mass[0], series.stiffness[0], k)
     whole = work <= WORK
     for instants, independent in spaces:
         try:
             motion = ChartMotion.of(
-                lambda _: (source, period), [{}], k, t0, independent, instants, whole
+                lambda _: (sampled, period), [{}], k, t0, independent, instants, whole
             )
         except AccuracyError:
             if best is None:
                 raise
             return best
         fastest = motion.frequencies[min(k, len(motion.frequencies)) - 1]
-        for slow in _slow_parts(motion, source, period, k, work):
+        for slow in _slow_parts(motion, sampled, period, k, work):
             solved = _modes_of(slow, source, k, tolerance)
             if solved is None:
                 break
@@ -295,7 +298,7 @@ def _modes_of(
 
 def _slow_parts(
     motion: ChartMotion,
-    source: ReducedMotion | GalerkinModel,
+    source: Any,
     period: float,
     k: int,
     work: float,
@@ -315,8 +318,9 @@ def _slow_parts(
     best = first + int(np.argmax(gaps >= GAIN * gaps.max()))
     # Of overdamped shapes often none are apart from others, but all decay to nothing.
     fewer = sorted(range(spectra.lasting(period), min(k, r)), key=spectra.gap)[-1:]
-    # The error by the elimination is measured, so modes that are less far apart may be tried too.
-    tried = dict.fromkeys([best, *range(min(k, r), r), *fewer])
+    # The error by the elimination is measured, so modes that are less far apart may be tried too,
+    # where it leaves half as many.
+    tried = dict.fromkeys([best, *range(min(k, r), r // 2 + 1), *fewer])
     for m in tried if work > WORK else ():
         if m in fewer and solved:
             break
@@ -327,7 +331,7 @@ def _slow_parts(
             if not falls(before, slow.waves, SMOOTH, MOST_FROZEN / parts):
                 break
             before = slow.waves
-            samples = _Samples.of(replace(samples.motion, parts=2 * parts), source, period)
+            samples = _Samples.of(replace(samples.motion, parts=2 * parts), source, period, samples)
             slow = samples.eliminated(m, harmonics)
         if slow is None:
             continue
@@ -350,22 +354,23 @@ def _slow_parts(
 @dataclass(frozen=True)
 class _Samples:
     """[M, K ω⁻¹, C + D] (J, r, 3r), M, K (J, r, r) and A (J, 2r, 2r) of x' = A x at the parts of a
-    period."""
+    period; `before`: at every second one of them."""
 
     motion: ChartMotion
     period: float
     matrices: Array
     M: Array
     K: Array
+    before: _Samples | None
 
     @classmethod
     def of(
-        cls, motion: ChartMotion, source: ReducedMotion | GalerkinModel, period: float
+        cls, motion: ChartMotion, source: Any, period: float, before: _Samples | None = None
     ) -> _Samples:
         matrices = motion.matrices((source, period))
         M, K, _ = np.split(matrices, 3, axis=2)
         K = K * motion.frequencies
-        return cls(motion, period, matrices, M, 0.5 * (K + K.swapaxes(1, 2)))
+        return cls(motion, period, matrices, M, 0.5 * (K + K.swapaxes(1, 2)), before)
 
     @cached_property
     def A(self) -> Array:
@@ -374,7 +379,18 @@ class _Samples:
     @cached_property
     def shapes(self) -> Array:
         """Of (K, M), slowest first, (J, r, r)."""
+        if self.before is not None:
+            new = zip(self.M[1::2], self.K[1::2], strict=True)
+            return interleaved(self.before.shapes, np.stack([la.eigh(k, m)[1] for m, k in new]))
         return np.stack([la.eigh(k, m)[1] for m, k in zip(self.M, self.K, strict=True)])
+
+    @cached_property
+    def spectrum(self) -> tuple[Complex, Complex]:
+        """Eigenvalues (J, 2r) and vectors (J, 2r, 2r) of A."""
+        if self.before is None:
+            return np.linalg.eig(self.A)
+        values, vectors = map(interleaved, self.before.spectrum, np.linalg.eig(self.A[1::2]))
+        return values, vectors
 
     def elimination(self, m: int) -> float:
         """The multiplications of a round of the elimination of all but m coordinates."""
@@ -390,10 +406,13 @@ class _Samples:
         frequencies = np.stack([self.motion.frequencies, np.sqrt(stiffness)])
         T, moving = moving_states(self.A, frame, frequencies, self.period)
         order = slow_first(len(stiffness), m)
-        found = slow_motion(moving[:, order][:, :, order], 2 * m, self.period, harmonics)
+        T, (values, vectors) = np.ascontiguousarray(T[:, :, order]), self.spectrum
+        found = slow_motion(
+            moving[:, order][:, :, order], 2 * m, self.period, harmonics,
+            (values, np.linalg.solve(T, vectors)),
+        )  # fmt: skip
         if found is None:
             return None
-        T = T[:, :, order]
         X = T[:, :, : 2 * m] + T[:, :, 2 * m :] @ found.L
         return _part(self.motion, X, found.B, self.period)
 
