@@ -67,7 +67,7 @@ def decoupled_modes(
         and falls(before, found.highest, GROUP, MOST_INSTANTS / samples)
     ):  # fmt: skip
         before, samples = found.highest, 2 * samples
-        found = _Decoupling(A, t0, period, samples, accuracy)
+        found = _Decoupling(A, t0, period, samples, accuracy, found)
     if not found.smooth:
         return None
     while found.settle():
@@ -85,17 +85,28 @@ class _Decoupling:
     """A at `samples` instants (m, N, N), the periodic basis X there, and its groups of columns."""
 
     def __init__(
-        self, A: Sampled, t0: float, period: float, samples: int, accuracy: float = ACCURACY
-    ) -> None:
+        self, A: Sampled, t0: float, period: float, samples: int, accuracy: float = ACCURACY,
+        before: _Decoupling | None = None,
+    ) -> None:  # fmt: skip
+        """before: that of half as many instants."""
         self.accuracy = accuracy
         self.period, self.rate = period, 2.0 * np.pi / period
         self.model, self.start = A, t0
-        self.A = A(t0 + period * np.arange(samples) / samples)
-        values, shapes = np.linalg.eig(self.A)
+        times = t0 + period * np.arange(samples) / samples
+        self.A = A(times if before is None else times[1::2])
+        values, shapes = self.spectrum = np.linalg.eig(self.A)
+        if before is not None:
+            self.A = interleaved(before.A, self.A)
+            values, shapes = self.spectrum = tuple(map(interleaved, before.spectrum, self.spectrum))
         order, closing = _followed(values)
         values = np.take_along_axis(values, order, 1)
         shapes = np.take_along_axis(shapes, order[:, None], 2)
         near = _least_distances(values) < APART * self.rate
+        if np.linalg.cond(shapes).max() < 1.0 / EPS:
+            # What turns fast into each other would need many instants.
+            turned = np.linalg.solve(shapes, np.roll(shapes, 1, axis=0))
+            turned = np.abs(turned * turned.swapaxes(1, 2)).max(axis=0)
+            near |= np.sqrt(turned) * samples > APART
         # What changes places within the period belongs together.
         near[np.arange(len(closing)), closing] = True
         count, label = connected_components(near, directed=False)
