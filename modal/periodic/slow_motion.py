@@ -83,7 +83,7 @@ def derivative(values: Inexact, period: float) -> Any:
     waves = 2j * np.pi / period * np.fft.fftfreq(len(values), 1.0 / len(values))
     waves[len(values) // 2] = 0.0
     found = np.fft.ifft(waves[:, None, None] * np.fft.fft(values, axis=0), axis=0)
-    return found if np.iscomplexobj(values) else real_part(found)
+    return np.ascontiguousarray(found if np.iscomplexobj(values) else found.real)
 
 
 def moving_frame(shapes: Array, duals: Array, slow: int) -> Array | None:

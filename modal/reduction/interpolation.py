@@ -224,7 +224,8 @@ def _fourier(
         rate = turn.reshape(-1, *(1,) * (table.ndim - 1))
         return np.concatenate([-rate * sines, rate * cosines])
 
-    table = np.concatenate([terms.real, terms.imag])
+    # Coefficients come out of the transform one entry after the other.
+    table = np.ascontiguousarray(np.concatenate([terms.real, terms.imag]))
     return Interpolant(waves, table, samples, 0.0, differentiated)
 
 
