@@ -95,10 +95,11 @@ class _Decoupling:
         self.model, self.start = A, t0
         times = t0 + period * np.arange(samples) / samples
         self.A = A(times if before is None else times[1::2])
-        values, shapes = self.spectrum = np.linalg.eig(self.A)
+        values, shapes = np.linalg.eig(self.A)
         if before is not None:
             self.A = interleaved(before.A, self.A)
-            values, shapes = self.spectrum = tuple(map(interleaved, before.spectrum, self.spectrum))
+            values, shapes = map(interleaved, before.spectrum, (values, shapes))
+        self.spectrum: tuple[Complex, Complex] = values, shapes
         order, closing = _followed(values)
         values = np.take_along_axis(values, order, 1)
         shapes = np.take_along_axis(shapes, order[:, None], 2)

@@ -13,10 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
+from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, InputError
-from assembly.types import Inexact
 from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
 from modal.periodic.collocation import GAUSS
 from modal.periodic.tolerances import (
@@ -107,7 +106,7 @@ def step_factors(A: Sampled, starts: Array, h: float) -> Array:
     omega = exponents(A, starts, h)
     if not np.all(np.isfinite(omega)):
         raise ConvergenceError("Floquet: the steps are too long for the Magnus series")
-    return exponential(omega)
+    return np.asarray(exponential(omega))
 
 
 def _converged(
@@ -119,7 +118,7 @@ def _converged(
     numbers of steps these are extrapolated to nothing; the estimate is that of one number less.
     steps: their number at first; steps that are not needed add round-off.
     """
-    left, counts, shape = np.arange(len(spans)), [], A(spans[0, :1]).shape[1:]
+    left, shape, counts = np.arange(len(spans)), A(spans[0, :1]).shape[1:], list[int]()
     found, errors = np.empty((len(spans), *shape)), np.empty(len(spans))
     # Products of the last numbers of steps, how many of them count, and the last gaps.
     table, usable = np.empty((0, len(spans), *shape)), np.zeros(len(spans), dtype=np.intp)
@@ -217,7 +216,7 @@ def exponents(A: Sampled, starts: Array, h: float | Array) -> Array:
     return np.asarray(a1 + correction)
 
 
-def exponential(A: Inexact) -> Any:
+def exponential(A: NDArray[Any]) -> Any:
     """e^A of a stack (m, n, n), by Padé's approximant of order 7, scaled and squared alike."""
     largest = float(np.abs(A).sum(axis=1).max())
     squarings = max(0, int(np.ceil(np.log2(max(largest, 1.0)))))

@@ -346,7 +346,8 @@ def _slow_parts(
             rough = slow
     if rough is not None:
         yield rough
-    A = samples.A
+    # Its residual is not that of the polynomial: twice the parts leave the square of what is left.
+    A = _Samples.of(replace(motion, parts=2 * motion.parts), source, period).A
     everything = np.repeat(np.eye(2 * r)[None], len(A), axis=0)
     yield replace(_part(motion, everything, A, period), whole=True)
 
@@ -379,10 +380,10 @@ class _Samples:
     @cached_property
     def shapes(self) -> Array:
         """Of (K, M), slowest first, (J, r, r)."""
-        if self.before is not None:
-            new = zip(self.M[1::2], self.K[1::2], strict=True)
-            return interleaved(self.before.shapes, np.stack([la.eigh(k, m)[1] for m, k in new]))
-        return np.stack([la.eigh(k, m)[1] for m, k in zip(self.M, self.K, strict=True)])
+        new = slice(None) if self.before is None else slice(1, None, 2)
+        pairs = zip(self.M[new], self.K[new], strict=True)
+        found = np.stack([la.eigh(k, m)[1] for m, k in pairs])
+        return found if self.before is None else np.asarray(interleaved(self.before.shapes, found))
 
     @cached_property
     def spectrum(self) -> tuple[Complex, Complex]:

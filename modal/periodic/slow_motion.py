@@ -136,7 +136,8 @@ def slow_motion(
     default its own. None where slow and fast frequencies do not stay apart.
     """
     A = np.ascontiguousarray(A)
-    solver = _Sylvester.of(*spectrum or np.linalg.eig(A), slow)
+    values, vectors = np.linalg.eig(A) if spectrum is None else spectrum
+    solver = _Sylvester.of(values, vectors, slow)
     return None if solver is None else _moving(A, solver, period, harmonics)
 
 
