@@ -162,7 +162,9 @@ class _Slow:
                 # Half the order where two multipliers meet: errors are roots there.
                 gap = distances(before, found).min(axis=1)
                 gap /= (each * count / last) ** (0.5 * GAUSS.order) - 1.0
-                if (gap / np.maximum(1.0, np.abs(found.real))).max() <= tolerance:
+                # More steps only add round-off to what is not known better.
+                enough = tolerance * np.maximum(1.0, np.abs(found.real))
+                if np.all(gap <= np.maximum(enough, modes.error[chosen])):
                     break
             before, last = found, each * count
             steps = int(np.ceil(GROWTH * steps))
