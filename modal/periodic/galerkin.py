@@ -14,6 +14,7 @@ y = p − (K − ω²M)⁻¹ ((C + Cᵀ) q̇ + (K − Kᵀ) q), to first order i
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
 from modal.eigen.tolerances import EPS, ROUND_OFF, WEAK
 from modal.periodic.tolerances import INDEPENDENT
-from modal.reduction.interpolation import Interpolant, entry_sizes, periodic_interpolant
+from modal.reduction.interpolation import entry_sizes, periodic_interpolant
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import SAFETY
 from modal.transient.equations import SecondOrderModel, freezer
@@ -45,17 +46,6 @@ class Matrices(NamedTuple):
     stiffness: Array
 
 
-class Sampled:
-    """M, C + D and all stiffness of a motion at any time, off a polynomial through its instants."""
-
-    def __init__(self, interpolant: Interpolant) -> None:
-        self._interpolant = interpolant
-
-    def freeze_many(self, times: Array) -> Matrices:
-        """At times (P,), s."""
-        return Matrices(*self._interpolant.many(times).swapaxes(0, 1))
-
-
 def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: float) -> Any:
     """The matrices of a motion where they are smooth, else the motion itself."""
 
@@ -69,7 +59,9 @@ def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: flo
         return found
 
     found = periodic_interpolant(values, t0, period, sizes)
-    return source if found is None else Sampled(found)
+    if found is None:
+        return source
+    return SimpleNamespace(freeze_many=lambda times: Matrices(*found.many(times).swapaxes(0, 1)))
 
 
 class GalerkinModel:
