@@ -203,7 +203,7 @@ MUTANTS = [
     ),
     Mutant(
         "frames: what a period turns them by is not taken back", "modal/periodic/slow_motion.py",
-        "frames[:count] @ la.expm(-np.arange(count)[:, None, None] * rate)",
+        "frames[:count] @ exponential(-np.arange(count)[:, None, None] * rate)",
         "frames[:count] + 0.0 * rate[0, 0]", (TURNING,),
     ),
     Mutant(

@@ -227,6 +227,10 @@ class Compliance:
                 out[..., rows] = _product(S, t, x[..., rows])
         return out
 
+    def over_time(self, times: Array) -> list[Array]:
+        """Stiffness and damping of every spring at times (P,), s, (P, r, r) each."""
+        return [part(times) for _, S, c in self._springs for part in (S, c)]
+
     def _driven(self, t: ArrayLike) -> Array:
         """Rates (..., rows) of the drives' laws."""
         out = np.zeros((*np.shape(t), self.size))

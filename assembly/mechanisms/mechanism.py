@@ -253,6 +253,15 @@ class Mechanism(ElasticMechanism):
         series = [self._freeze_batch(part, transport, prestress, elastic) for part in batches]
         return FrozenSeries.joined(series)
 
+    def causes(self, times: Array) -> list[Array]:
+        """What the matrices at times (P,), s, are functions of, and smooth ones, (P, ...) each:
+        rotations, velocities, accelerations, loads, forces in joints, their directions, and
+        stiffnesses and dampings of drives and bushings."""
+        now = self.instants(times)
+        state, springs = now.state, self.topology.compliance.over_time(times)
+        motion = (state.pose.R, state.twist, state.rate, now.loading)
+        return [*motion, now.forces, now.multipliers, now.wrench, *springs]
+
     def _freeze_batch(
         self, times: Array, transport: bool, prestress: Prestress, elastic: ElasticReduction
     ) -> FrozenSeries:
@@ -262,12 +271,14 @@ class Mechanism(ElasticMechanism):
         T = elastic.transform(now)
         T = T if transport else Taylor.constant(T.value)
         found = elastic.parts(now, T, transport, stressed, deflected)
-        resists = [self._frame_stiffness] * len(times)
-        if K in found.joints:
-            springs = [self.topology.over_all(S) for S in found.joints[K]]
-            resists = [(*self._frame_stiffness, S) for S in springs]
 
         def without_stiffness(motions: Array) -> tuple[Array, ...]:
+            if not motions.shape[-1]:
+                return tuple(motions[:, elastic.masters])
+            resists = [self._frame_stiffness] * len(times)
+            if K in found.joints:
+                springs = [self.topology.over_all(S) for S in found.joints[K]]
+                resists = [(*self._frame_stiffness, S) for S in springs]
             pairs = zip(motions, resists, strict=True)
             return tuple(unresisted(fields, *springs)[elastic.masters] for fields, springs in pairs)
 

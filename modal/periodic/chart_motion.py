@@ -74,7 +74,8 @@ class ChartMotion:
         whole = whole or n <= WHOLE or work <= WORK
         V = np.eye(n) if whole else _space(M, C, K, k + GUARD, independent)
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
-        least = LEAST * abs(float(squares[min(3, len(squares) - 1)]))
+        # In units of less than the motion's own rate rigid motions would grow out of proportion.
+        least = (2.0 * np.pi / longest) ** 2
         found = cls(V @ Phi, np.sqrt(np.maximum(np.abs(squares), least)), FEWEST, start)
         resolved = found.resolved(motions, points)
         if resolved is None:

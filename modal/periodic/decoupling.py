@@ -24,7 +24,13 @@ from modal.eigen.tolerances import EPS, GROUP, ROUNDS
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
-from modal.periodic.slow_motion import derivative, falls, highest_waves, periodic_frames
+from modal.periodic.slow_motion import (
+    derivative,
+    falls,
+    highest_waves,
+    interleaved,
+    periodic_frames,
+)
 from modal.periodic.tolerances import (
     ACCURACY,
     APART,
@@ -32,6 +38,7 @@ from modal.periodic.tolerances import (
     FEWEST,
     GAIN,
     MOST_INSTANTS,
+    MOST_MATRICES,
     RESOLUTION,
     RESOLVED,
 )
@@ -61,7 +68,7 @@ def decoupled_modes(
         and falls(before, found.highest, GROUP, MOST_INSTANTS / samples)
     ):  # fmt: skip
         before, samples = found.highest, 2 * samples
-        found = _Decoupling(A, t0, period, samples, accuracy)
+        found = _Decoupling(A, t0, period, samples, accuracy, found)
     if not found.smooth:
         return None
     while found.settle():
@@ -79,22 +86,37 @@ class _Decoupling:
     """A at `samples` instants (m, N, N), the periodic basis X there, and its groups of columns."""
 
     def __init__(
-        self, A: Sampled, t0: float, period: float, samples: int, accuracy: float = ACCURACY
-    ) -> None:
+        self, A: Sampled, t0: float, period: float, samples: int, accuracy: float = ACCURACY,
+        before: _Decoupling | None = None,
+    ) -> None:  # fmt: skip
+        """before: that of half as many instants."""
         self.accuracy = accuracy
         self.period, self.rate = period, 2.0 * np.pi / period
         self.model, self.start = A, t0
-        self.A = A(t0 + period * np.arange(samples) / samples)
+        times = t0 + period * np.arange(samples) / samples
+        self.A = A(times if before is None else times[1::2])
         values, shapes = np.linalg.eig(self.A)
+        if before is not None:
+            self.A = interleaved(before.A, self.A)
+            values, shapes = map(interleaved, before.spectrum, (values, shapes))
+        self.spectrum: tuple[Complex, Complex] = values, shapes
         order, closing = _followed(values)
         values = np.take_along_axis(values, order, 1)
         shapes = np.take_along_axis(shapes, order[:, None], 2)
-        near = _least_distances(values) < APART * self.rate
+        least, most = _distances(values)
+        near = least < APART * self.rate
+        regular = np.linalg.cond(shapes).max() <= 1.0 / EPS
+        if regular:
+            # What turns fast into each other would need many instants; what is further apart, more
+            # steps.
+            turned = np.linalg.solve(shapes, np.roll(shapes, 1, axis=0))
+            turned = np.abs(turned * turned.swapaxes(1, 2)).max(axis=0)
+            near |= (np.sqrt(turned) * samples > APART) & (most * period < MOST_MATRICES)
         # What changes places within the period belongs together.
         near[np.arange(len(closing)), closing] = True
         count, label = connected_components(near, directed=False)
         self.groups = [np.flatnonzero(label == number) for number in range(count)]
-        self.usable = count > 1 and self._group_size() <= LARGEST_GROUP
+        self.usable = regular and count > 1 and self._group_size() <= LARGEST_GROUP
         self.smooth = self.usable and self._start(shapes)
 
     def _group_size(self) -> int:
@@ -102,9 +124,6 @@ class _Decoupling:
 
     def _start(self, shapes: Complex) -> bool:
         """X of the frames of the groups; whether its Fourier coefficients fall off."""
-        if np.linalg.cond(shapes).max() > 1.0 / EPS:
-            self.usable = False
-            return False
         duals = np.linalg.inv(shapes)
         self.X = np.empty_like(shapes)
         for group in self.groups:
@@ -120,7 +139,8 @@ class _Decoupling:
 
     def _transformed(self, A: Array, X: Complex) -> Complex:
         """B (m, N, N) of A (m, N, N) in the basis X (m, N, N)."""
-        return np.asarray(np.linalg.solve(X, A @ X - derivative(X, self.period)))
+        images = (A @ X.view(float)).view(complex)
+        return np.asarray(np.linalg.solve(X, images - derivative(X, self.period)))
 
     def settle(self) -> bool:
         """Reduce the coupling of the groups until it does not matter; whether that succeeded."""
@@ -128,7 +148,7 @@ class _Decoupling:
         for _ in range(ROUNDS):
             self.B = self._transformed(self.A, self.X)
             values, V, inverse = self._diagonal()
-            E = inverse @ self._off(self.B) @ V
+            E = self._between(inverse, self._off(self.B), V)
             apart = values[:, :, None] - values[:, None, :]
             same = self._same()
             apart[:, same] = np.inf
@@ -145,8 +165,7 @@ class _Decoupling:
                 before = np.inf
                 continue
             before = worst
-            W = -E / apart
-            self.X = self.X + self.X @ (V @ W @ inverse)
+            self.X = self.X - self.X @ self._between(V, E / apart, inverse)
         return False
 
     def resolve(self) -> None:
@@ -176,9 +195,8 @@ class _Decoupling:
 
     def refine(self) -> None:
         """Take the instants halfway as well, X of the polynomial through it."""
-        n = self.A.shape[1]
-        self.A = np.stack([self.A, self.between], axis=1).reshape(-1, n, n)
-        self.X = np.stack([self.X, _halfway(self.X)], axis=1).reshape(-1, n, n)
+        self.A = interleaved(self.A, self.between)
+        self.X = interleaved(self.X, _halfway(self.X))
 
     def _same(self) -> Array:
         """Which pairs of columns are of one group (N, N)."""
@@ -189,6 +207,15 @@ class _Decoupling:
 
     def _off(self, B: Complex) -> Complex:
         return np.where(self._same(), 0.0, B)
+
+    def _between(self, left: Complex, values: Complex, right: Complex) -> Complex:
+        """left values right (m, N, N) of factors with the blocks of the groups."""
+        for group in self.groups:
+            if len(group) > 1:
+                block = np.ix_(np.arange(len(values)), group, group)
+                values[:, group] = left[block] @ values[:, group]
+                values[:, :, group] = values[:, :, group] @ right[block]
+        return values
 
     def _diagonal(self) -> tuple[Complex, Complex, Complex]:
         """Eigenvalues (m, N) of the diagonal blocks of B, vectors (m, N, N) and their inverse."""
@@ -296,7 +323,9 @@ def _halfway(values: Complex) -> Complex:
     """Values (m, N, N) of the trigonometric polynomial halfway to the next instants."""
     turns = np.exp(1j * np.pi * np.fft.fftfreq(len(values)))
     turns[len(values) // 2] = 0.0  # the highest wave is a cosine
-    return np.asarray(np.fft.ifft(turns[:, None, None] * np.fft.fft(values, axis=0), axis=0))
+    return np.ascontiguousarray(
+        np.fft.ifft(turns[:, None, None] * np.fft.fft(values, axis=0), axis=0)
+    )
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:
@@ -312,12 +341,14 @@ def _followed(values: Complex) -> tuple[Index, Index]:
     return order, np.asarray(closing, dtype=np.intp)
 
 
-def _least_distances(values: Complex) -> Array:
-    """Least distance in the complex plane of each two of N eigenvalues over m instants, (N, N)."""
+def _distances(values: Complex) -> tuple[Array, Array]:
+    """Least and largest distance of each two of N eigenvalues over m instants, (N, N)."""
     least = np.full((values.shape[1],) * 2, np.inf)
+    most = np.zeros_like(least)
     for instant in values:
-        np.minimum(least, np.abs(instant[:, None] - instant), out=least)
-    return least
+        apart = np.abs(instant[:, None] - instant)
+        least, most = np.minimum(least, apart), np.maximum(most, apart)
+    return least, most
 
 
 def _waves(values: Complex, period: float) -> Sampled:

@@ -14,6 +14,7 @@ y = p − (K − ω²M)⁻¹ ((C + Cᵀ) q̇ + (K − Kᵀ) q), to first order i
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +28,9 @@ from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.types import Inexact
 from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
-from modal.eigen.tolerances import EPS, ROUND_OFF
+from modal.eigen.tolerances import EPS, ROUND_OFF, WEAK
 from modal.periodic.tolerances import INDEPENDENT
+from modal.reduction.interpolation import entry_sizes, periodic_interpolant
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import SAFETY
 from modal.transient.equations import SecondOrderModel, freezer
@@ -42,6 +44,24 @@ class Matrices(NamedTuple):
     mass: Array
     damping: Array
     stiffness: Array
+
+
+def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: float) -> Any:
+    """The matrices of a motion where they are smooth, else the motion itself."""
+
+    def values(times: Array) -> Array:
+        series = source.freeze_many(times)
+        return np.stack([series.mass, series.damping, series.stiffness], axis=1)
+
+    def sizes(values: Array) -> Array:
+        mass, damping, stiffness = found = entry_sizes(values)
+        found[1] = np.maximum(damping, WEAK * np.sqrt(mass * stiffness))
+        return found
+
+    found = periodic_interpolant(values, t0, period, sizes)
+    if found is None:
+        return source
+    return SimpleNamespace(freeze_many=lambda times: Matrices(*found.many(times).swapaxes(0, 1)))
 
 
 class GalerkinModel:

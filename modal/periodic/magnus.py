@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-import scipy.linalg as la
+from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, InputError
 from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
@@ -69,17 +70,20 @@ def propagator_factors(
     found: list[tuple[float, float, Array, float]] = []
     while spans:
         room, halves = most - len(found) - len(spans), []
-        for (start, end), (matrix, error) in zip(
-            spans, _converged(A, np.array(spans), sharp), strict=True
+        matrices, errors = _converged(A, np.array(spans), sharp)
+        with np.errstate(divide="ignore"):
+            logs = np.abs(np.log(np.abs(np.linalg.eigvals(matrices)))).max(axis=1)
+        for (start, end), matrix, error, spread in zip(
+            spans, matrices, errors.tolist(), logs.tolist(), strict=True
         ):
-            if room > 0 and _spread(matrix) > 1.2 * SPREAD:
+            if room > 0 and spread > 1.2 * SPREAD:
                 middle, room = 0.5 * (start + end), room - 1
                 halves += [(start, middle), (middle, end)]
             else:
                 found.append((start, end - start, matrix, error))
         spans = halves
-    _, lengths, matrices, errors = zip(*sorted(found, key=lambda one: one[0]), strict=True)
-    return Factors(np.array(matrices), np.array(errors), np.array(lengths))
+    _, lengths, parts, sizes = zip(*sorted(found, key=lambda one: one[0]), strict=True)
+    return Factors(np.array(parts), np.array(sizes), np.array(lengths))
 
 
 def _spans(A: Sampled, t0: float, t1: float, most: int) -> list[tuple[float, float]]:
@@ -97,69 +101,67 @@ def _spans(A: Sampled, t0: float, t1: float, most: int) -> list[tuple[float, flo
     return [(float(a), float(b)) for a, b in pairwise(cuts)]
 
 
-def _spread(matrix: Array) -> float:
-    """Largest |log |μ|| of a factor."""
-    with np.errstate(divide="ignore"):
-        return float(np.abs(np.log(np.abs(la.eigvals(matrix)))).max())
-
-
 def step_factors(A: Sampled, starts: Array, h: float) -> Array:
     """Φ(start + h, start) of short steps from each of `starts` (m,), (m, n, n)."""
     omega = exponents(A, starts, h)
     if not np.all(np.isfinite(omega)):
         raise ConvergenceError("Floquet: the steps are too long for the Magnus series")
-    return np.asarray(la.expm(omega))
+    return np.asarray(exponential(omega))
 
 
 def _converged(
     A: Sampled, spans: Array, tolerance: float, steps: int = 8, rows: int = 5
-) -> list[tuple[Array, float]]:
-    """Φ (n, n) over each of some spans (S, 2) and its estimated relative error.
+) -> tuple[Array, Array]:
+    """Φ (S, n, n) over each of some spans (S, 2) and their estimated relative errors (S,).
 
     The error of a symmetric method is a series of even powers of the step. Of the last `rows`
     numbers of steps these are extrapolated to nothing; the estimate is that of one number less.
     steps: their number at first; steps that are not needed add round-off.
     """
-    found: dict[int, tuple[Array, float]] = {}
-    tables: list[list[Array]] = [[] for _ in spans]
-    gaps: list[list[float]] = [[] for _ in spans]
-    counts: list[int] = []
-    while len(found) < len(spans) and steps < MOST_STEPS:
+    left, shape, counts = np.arange(len(spans)), A(spans[0, :1]).shape[1:], list[int]()
+    found, errors = np.empty((len(spans), *shape)), np.empty(len(spans))
+    # Products of the last numbers of steps, how many of them count, and the last gaps.
+    table, usable = np.empty((0, len(spans), *shape)), np.zeros(len(spans), dtype=np.intp)
+    gaps = np.full((REFINEMENTS, len(spans)), np.inf)
+    while len(left) and steps < MOST_STEPS:
         counts = [*counts, steps][-rows:]
-        left = [i for i in range(len(spans)) if i not in found]
-        for i, product in zip(left, _products(A, spans[left], steps), strict=True):
-            # Steps that are too long to mean anything do not count.
-            tables[i] = [*tables[i], product][-rows:] if np.all(np.isfinite(product)) else []
-            now, less = (_extrapolated(counts, tables[i][first:]) for first in (0, 1))
-            gaps[i].append(_gap(less, now))
-            recent = gaps[i][-REFINEMENTS:]
-            # Two estimates in a row must fit the order: one alone can agree by chance.
-            fitted = min(recent[-2:-1], default=np.inf) / GROWTH**GAUSS.order
-            if max(recent[-1], fitted) <= tolerance:
-                found[i] = now, max(recent[-1], EPS * steps)
-            elif len(recent) == REFINEMENTS and recent[-1] >= GAIN * recent[0]:
-                if max(recent) < HALF:
-                    found[i] = now, max(recent)  # more steps only add round-off
+        product = np.stack(list(_products(A, spans[left], steps)))
+        found, table = found.astype(product.dtype), np.concatenate([table, product[None]])[-rows:]
+        # Steps that are too long to mean anything do not count.
+        usable = np.where(_known(product), np.minimum(usable + 1, rows), 0)
+        now, gap = product.copy(), np.full(len(left), np.inf)
+        for number in np.unique(usable[usable > 1]):
+            some = usable == number
+            now[some] = _extrapolated(counts, table[-number:, some])
+            less = _extrapolated(counts, table[1 - number :, some])
+            gap[some] = _norms(now[some] - less) / _norms(now[some])
+        gaps = np.concatenate([gaps[1:], gap[None]])
+        # Two estimates in a row must fit the order: one alone can agree by chance.
+        reached = np.maximum(gap, gaps[-2] / GROWTH**GAUSS.order) <= tolerance
+        # More steps only add round-off.
+        stalled = (gap >= GAIN * gaps[0]) & (gaps.max(axis=0) < HALF)
+        done = reached | stalled
+        found[left[done]] = now[done]
+        errors[left[done]] = np.where(reached, np.maximum(gap, EPS * steps), gaps.max(axis=0))[done]
+        left, table, usable, gaps = left[~done], table[:, ~done], usable[~done], gaps[:, ~done]
         steps = int(np.ceil(GROWTH * steps))
-    for i, (start, end) in enumerate(spans):
-        if i not in found:
-            raise ConvergenceError(
-                f"Floquet: {counts[-1]} steps from t = {start:.6g} to {end:.6g} agree to "
-                f"{gaps[i][-1]:.1e}, not to {tolerance:.1e}; if A(t) jumps, give the times of the "
-                "jumps as `breaks`",
-                partial=now,
-            )
-    return [found[i] for i in range(len(spans))]
+    if len(left):
+        start, end = spans[left[0]]
+        raise ConvergenceError(
+            f"Floquet: {counts[-1]} steps from t = {start:.6g} to {end:.6g} agree to "
+            f"{gaps[-1, 0]:.1e}, not to {tolerance:.1e}; if A(t) jumps, give the times of the "
+            "jumps as `breaks`",
+            partial=now[~done][0],
+        )
+    return found, errors
 
 
-def _extrapolated(counts: list[int], products: list[Array]) -> Array:
-    """From products of the last of so many steps, the most last; NaN from none."""
-    if not products:
-        return np.full((1, 1), np.nan)
+def _extrapolated(counts: list[int], products: Array) -> Array:
+    """From products (rows, ...) of the last of so many steps, the most last."""
     h = counts[-1] / np.array(counts[-len(products) :])
     powers = np.append(0, GAUSS.order + 2 * np.arange(len(h) - 1))
     weights = np.linalg.solve(h ** powers[:, None], np.eye(len(h))[0])
-    return np.asarray(np.tensordot(weights, np.stack(products), 1))
+    return np.asarray(np.tensordot(weights, products, 1))
 
 
 def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
@@ -179,7 +181,7 @@ def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
             bad = ~np.isfinite(omega).all(axis=(1, 2))
             omega[bad] = 0.0
             with np.errstate(over="ignore", invalid="ignore"):
-                maps = la.expm(omega)
+                maps = exponential(omega)
                 maps[bad] = np.nan
                 maps = maps.reshape(*starts.shape, n, n)
                 while maps.shape[1] > 1:
@@ -190,11 +192,12 @@ def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
         yield from total
 
 
-def _gap(before: Array, now: Array) -> float:
-    """‖now − before‖/‖now‖; infinite where one of them is not known."""
-    if not (np.all(np.isfinite(before)) and np.all(np.isfinite(now))):
-        return np.inf
-    return float(la.norm(now - before, 2) / la.norm(now, 2))
+def _known(matrices: Array) -> Array:
+    return np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
+
+
+def _norms(matrices: Array) -> Array:
+    return np.asarray(np.linalg.norm(matrices, 2, axis=(1, 2)))
 
 
 def exponents(A: Sampled, starts: Array, h: float | Array) -> Array:
@@ -211,6 +214,21 @@ def exponents(A: Sampled, starts: Array, h: float | Array) -> Array:
     correction = a3 / 12.0 + _commutator(-20.0 * a1 - a3 + c1, a2 + c2) / 240.0
     correction[_sizes(correction) > 1.0 + _sizes(a1)] = np.nan
     return np.asarray(a1 + correction)
+
+
+def exponential(A: NDArray[Any]) -> Any:
+    """e^A of a stack (m, n, n), by Padé's approximant of order 7, scaled and squared alike."""
+    largest = float(np.abs(A).sum(axis=1).max())
+    squarings = max(0, int(np.ceil(np.log2(max(largest, 1.0)))))
+    A = A / 2.0**squarings
+    second = A @ A
+    fourth, one = second @ second, np.eye(A.shape[-1])
+    odd = A @ (second @ fourth + 1512.0 * fourth + 277200.0 * second + 8648640.0 * one)
+    even = 56.0 * second @ fourth + 25200.0 * fourth + 1995840.0 * second + 17297280.0 * one
+    found = one + np.linalg.solve(even - odd, 2.0 * odd)
+    for _ in range(squarings):
+        found = found @ found
+    return found
 
 
 def _sizes(A: Array) -> Array:

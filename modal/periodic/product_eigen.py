@@ -184,7 +184,7 @@ def _subspaces(product: TriangularProduct) -> Array:
 def without_zero_pivots(R: Array) -> Array:
     """An upper triangle (N, N) that can be solved with."""
     diagonal = np.diag(R)
-    tiny = EPS * EPS * max(float(np.abs(R).max()), 1e-300)
+    tiny = EPS * EPS * float(np.abs(R).max(initial=1e-300))
     return np.asarray(R + np.diag(np.where(np.abs(diagonal) < tiny, tiny, 0.0)))
 
 

@@ -116,6 +116,12 @@ def sampling(
         return Sampling(tuple(breaks), 0.0)
     count = _instants(equations, t0) if narrowest is None else int(np.ceil(period / narrowest))
     count += count % 2
+    causes = getattr(getattr(equations, "model", None), "causes", None)
+    if causes is not None and not breaks:
+        # Where all that the matrices are made of is smooth, so are they.
+        made = _Panels(lambda times: _beside(causes(times)), _sizes_of_rows, period, t0, (), count)
+        if made.are_smooth():
+            return Sampling((), period / count)
     sizes = _sizes_of_rows if isinstance(equations, FirstOrderModel) else _sizes_of_parts
     found = _Panels(_rows(equations), sizes, period, t0, tuple(breaks), count)
     return Sampling(found.breaks(), period / count)
@@ -143,13 +149,32 @@ def _rows(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], Ar
             series = equations.model.freeze_many(times)
             rows = [series.products(vector(series.n), *names) for names in groups]
             return np.asarray(np.hstack(rows)[..., None])
+        # A model has the same few operators at all instants.
+        images: dict[int, tuple[Any, Array]] = {}
+
+        def image(A: Any) -> Array:
+            if id(A) not in images:
+                images[id(A)] = A, A @ vector(A.shape[0])
+            return images[id(A)][1]
+
         rows = [
-            np.concatenate([system.combined(names) @ vector(system.n) for names in groups])
+            [
+                sum((c * image(A) for c, A in system.combined(names).terms), np.zeros(system.n))
+                for names in groups
+            ]
             for system in equations.several(times)
         ]
-        return np.asarray(np.stack(rows)[..., None])
+        return np.asarray(rows).reshape(len(times), -1, 1)
 
     return products
+
+
+def _beside(arrays: list[Array]) -> Array:
+    """Arrays (P, ...) as rows (P, arrays, width), filled up with zeros."""
+    flat = [array.reshape(len(array), -1) for array in arrays]
+    width = max(array.shape[1] for array in flat)
+    rows = [np.pad(array, ((0, 0), (0, width - array.shape[1]))) for array in flat]
+    return np.stack(rows, axis=1)
 
 
 def _sizes_of_rows(largest: Array) -> Array:
@@ -195,6 +220,17 @@ class _Panels:
         self.times, self.later, self.values = self.times[order], self.later[order], values[order]
         self.size = sizes(np.abs(values).max(axis=(0, 2)))[:, None]
 
+    def are_smooth(self) -> bool:
+        """Whether no panel has to be halved."""
+        parts = self._parts(self.t0, self.t0 + self.period)
+        return all(self._apart(*part)[1].max(initial=0.0) <= SMOOTH for part in parts)
+
+    def _parts(self, start: float, end: float) -> list[tuple[float, float]]:
+        """No simple fractions of the period, where matrices may jump."""
+        parts = int(np.ceil(PIECES * (end - start) / self.period))
+        inner = start + (end - start) * (np.arange(parts) + GOLDEN) / parts
+        return list(pairwise((start, *inner.tolist(), end)))
+
     def breaks(self) -> tuple[float, ...]:
         """The ends of the panels where one was halved, otherwise the declared breaks."""
         edges = [self.t0, *sorted(self.declared), self.t0 + self.period]
@@ -210,10 +246,7 @@ class _Panels:
                 heapq.heappush(open_panels, (-effect, start, panel))
 
         for start, end in pairwise(edges):
-            # No simple fractions of the period, where matrices may jump.
-            parts = int(np.ceil(PIECES * (end - start) / self.period))
-            inner = start + (end - start) * (np.arange(parts) + GOLDEN) / parts
-            for a, b in pairwise((start, *inner.tolist(), end)):
+            for a, b in self._parts(start, end):
                 add(a, b)
         if not open_panels:
             return self.declared
@@ -274,6 +307,13 @@ class _Panels:
 
     def _deviation(self, start: float, end: float) -> float:
         """Largest distance of the matrices from a polynomial through them."""
+        inside, deviations = self._apart(start, end)
+        self._check_period(inside[deviations[: len(inside)] > SAME])
+        return float(deviations.max(initial=0.0))
+
+    def _apart(self, start: float, end: float) -> tuple[Index, Array]:
+        """The instants of a panel, and the distances there and at others of the matrices from a
+        polynomial through them."""
         inside = np.flatnonzero((self.times >= start) & (self.times <= end))
         inside = inside[~self._at_jump(self.times[inside])]
         times, values = self.times[inside], self.values[inside]
@@ -282,7 +322,7 @@ class _Panels:
             extra = 0.5 * (start + end) + 0.5 * (end - start) * nodes
             extra = extra[~self._at_jump(extra)]
             if not len(extra):
-                return 0.0
+                return inside[:0], np.zeros(0)
             values = np.concatenate([values, self.rows(extra)])
             times = np.concatenate([times, extra])
         x = (2.0 * times - start - end) / (end - start)
@@ -290,9 +330,7 @@ class _Panels:
         flat = values.reshape(len(x), -1)
         polynomial = np.linalg.lstsq(basis, flat, rcond=None)[0]
         apart = np.abs(flat - basis @ polynomial).reshape(values.shape) / self.size
-        deviations = apart.max(axis=(1, 2))
-        self._check_period(inside[deviations[: len(inside)] > SAME])
-        return float(deviations.max())
+        return inside, apart.max(axis=(1, 2))
 
     def _at_jump(self, times: Array) -> Any:
         """Whether instants are next to a declared jump."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -33,7 +34,7 @@ from modal.periodic.chart_motion import (
 from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
-from modal.periodic.galerkin import GalerkinModel, residual_error
+from modal.periodic.galerkin import GalerkinModel, off_polynomial, residual_error
 from modal.periodic.magnus import SPREAD
 from modal.periodic.periodic_modes import (
     Map,
@@ -48,6 +49,7 @@ from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import (
     falls,
     highest_waves,
+    interleaved,
     moving_frame,
     moving_states,
     slow_motion,
@@ -160,7 +162,9 @@ class _Slow:
                 # Half the order where two multipliers meet: errors are roots there.
                 gap = distances(before, found).min(axis=1)
                 gap /= (each * count / last) ** (0.5 * GAUSS.order) - 1.0
-                if (gap / np.maximum(1.0, np.abs(found.real))).max() <= tolerance:
+                # More steps only add round-off to what is not known better.
+                enough = tolerance * np.maximum(1.0, np.abs(found.real))
+                if np.all(gap <= np.maximum(enough, modes.error[chosen])):
                     break
             before, last = found, each * count
             steps = int(np.ceil(GROWTH * steps))
@@ -209,20 +213,21 @@ def slow_modes(
     best: FloquetModes | None = None
     enough = False
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
-    series = source.freeze_many(np.array([t0]))
+    sampled = off_polynomial(source, t0, period)
+    series = sampled.freeze_many(np.array([t0]))
     work = period * stepping_work(series.mass[0], series.stiffness[0], k)
     whole = work <= WORK
     for instants, independent in spaces:
         try:
             motion = ChartMotion.of(
-                lambda _: (source, period), [{}], k, t0, independent, instants, whole
+                lambda _: (sampled, period), [{}], k, t0, independent, instants, whole
             )
         except AccuracyError:
             if best is None:
                 raise
             return best
         fastest = motion.frequencies[min(k, len(motion.frequencies)) - 1]
-        for slow in _slow_parts(motion, source, period, k, work):
+        for slow in _slow_parts(motion, sampled, period, k, work):
             solved = _modes_of(slow, source, k, tolerance)
             if solved is None:
                 break
@@ -295,7 +300,7 @@ def _modes_of(
 
 def _slow_parts(
     motion: ChartMotion,
-    source: ReducedMotion | GalerkinModel,
+    source: Any,
     period: float,
     k: int,
     work: float,
@@ -315,8 +320,9 @@ def _slow_parts(
     best = first + int(np.argmax(gaps >= GAIN * gaps.max()))
     # Of overdamped shapes often none are apart from others, but all decay to nothing.
     fewer = sorted(range(spectra.lasting(period), min(k, r)), key=spectra.gap)[-1:]
-    # The error by the elimination is measured, so modes that are less far apart may be tried too.
-    tried = dict.fromkeys([best, *range(min(k, r), r), *fewer])
+    # The error by the elimination is measured, so modes that are less far apart may be tried too,
+    # where it leaves half as many.
+    tried = dict.fromkeys([best, *range(min(k, r), r // 2 + 1), *fewer])
     for m in tried if work > WORK else ():
         if m in fewer and solved:
             break
@@ -327,7 +333,7 @@ def _slow_parts(
             if not falls(before, slow.waves, SMOOTH, MOST_FROZEN / parts):
                 break
             before = slow.waves
-            samples = _Samples.of(replace(samples.motion, parts=2 * parts), source, period)
+            samples = _Samples.of(replace(samples.motion, parts=2 * parts), source, period, samples)
             slow = samples.eliminated(m, harmonics)
         if slow is None:
             continue
@@ -342,7 +348,8 @@ def _slow_parts(
             rough = slow
     if rough is not None:
         yield rough
-    A = samples.A
+    # Its residual is not that of the polynomial: twice the parts leave the square of what is left.
+    A = _Samples.of(replace(motion, parts=2 * motion.parts), source, period).A
     everything = np.repeat(np.eye(2 * r)[None], len(A), axis=0)
     yield replace(_part(motion, everything, A, period), whole=True)
 
@@ -350,22 +357,23 @@ def _slow_parts(
 @dataclass(frozen=True)
 class _Samples:
     """[M, K ω⁻¹, C + D] (J, r, 3r), M, K (J, r, r) and A (J, 2r, 2r) of x' = A x at the parts of a
-    period."""
+    period; `before`: at every second one of them."""
 
     motion: ChartMotion
     period: float
     matrices: Array
     M: Array
     K: Array
+    before: _Samples | None
 
     @classmethod
     def of(
-        cls, motion: ChartMotion, source: ReducedMotion | GalerkinModel, period: float
+        cls, motion: ChartMotion, source: Any, period: float, before: _Samples | None = None
     ) -> _Samples:
         matrices = motion.matrices((source, period))
         M, K, _ = np.split(matrices, 3, axis=2)
         K = K * motion.frequencies
-        return cls(motion, period, matrices, M, 0.5 * (K + K.swapaxes(1, 2)))
+        return cls(motion, period, matrices, M, 0.5 * (K + K.swapaxes(1, 2)), before)
 
     @cached_property
     def A(self) -> Array:
@@ -374,7 +382,18 @@ class _Samples:
     @cached_property
     def shapes(self) -> Array:
         """Of (K, M), slowest first, (J, r, r)."""
-        return np.stack([la.eigh(k, m)[1] for m, k in zip(self.M, self.K, strict=True)])
+        new = slice(None) if self.before is None else slice(1, None, 2)
+        pairs = zip(self.M[new], self.K[new], strict=True)
+        found = np.stack([la.eigh(k, m)[1] for m, k in pairs])
+        return found if self.before is None else np.asarray(interleaved(self.before.shapes, found))
+
+    @cached_property
+    def spectrum(self) -> tuple[Complex, Complex]:
+        """Eigenvalues (J, 2r) and vectors (J, 2r, 2r) of A."""
+        if self.before is None:
+            return np.linalg.eig(self.A)
+        values, vectors = map(interleaved, self.before.spectrum, np.linalg.eig(self.A[1::2]))
+        return values, vectors
 
     def elimination(self, m: int) -> float:
         """The multiplications of a round of the elimination of all but m coordinates."""
@@ -390,10 +409,13 @@ class _Samples:
         frequencies = np.stack([self.motion.frequencies, np.sqrt(stiffness)])
         T, moving = moving_states(self.A, frame, frequencies, self.period)
         order = slow_first(len(stiffness), m)
-        found = slow_motion(moving[:, order][:, :, order], 2 * m, self.period, harmonics)
+        T, (values, vectors) = np.ascontiguousarray(T[:, :, order]), self.spectrum
+        found = slow_motion(
+            moving[:, order][:, :, order], 2 * m, self.period, harmonics,
+            (values, np.linalg.solve(T, vectors)),
+        )  # fmt: skip
         if found is None:
             return None
-        T = T[:, :, order]
         X = T[:, :, : 2 * m] + T[:, :, 2 * m :] @ found.L
         return _part(self.motion, X, found.B, self.period)
 

@@ -28,6 +28,7 @@ import scipy.linalg as la
 
 from assembly.types import Inexact
 from modal.eigen.tolerances import HALF, ROUNDS
+from modal.periodic.magnus import exponential
 from modal.periodic.tolerances import ACCURACY, WORST_CONDITION
 from modal.types import Array, Complex
 
@@ -49,7 +50,7 @@ def periodic_frames(shapes: Inexact, duals: Inexact) -> Complex | None:
     if not np.linalg.cond(turned) <= WORST_CONDITION:
         return None
     rate = la.logm(turned) / count
-    return np.asarray(frames[:count] @ la.expm(-np.arange(count)[:, None, None] * rate))
+    return np.asarray(frames[:count] @ exponential(-np.arange(count)[:, None, None] * rate))
 
 
 def highest_waves(values: Inexact) -> float:
@@ -67,12 +68,22 @@ def falls(before: float, now: float, level: float, times: float) -> bool:
     return bool(now * (now / before) ** (2.0 * (times - 1.0)) <= level)
 
 
+def interleaved(values: Inexact, between: Inexact) -> Any:
+    """Values (J, ...), each followed by the one between it and the next."""
+    return np.stack([values, between], axis=1).reshape(-1, *values.shape[1:])
+
+
+def real_part(values: Complex) -> Array:
+    """In one piece: products of views of numbers far apart take twenty times as long."""
+    return np.ascontiguousarray(values.real)
+
+
 def derivative(values: Inexact, period: float) -> Any:
     """Of the trigonometric polynomial through values (J, n, m) at equal parts of a period."""
     waves = 2j * np.pi / period * np.fft.fftfreq(len(values), 1.0 / len(values))
     waves[len(values) // 2] = 0.0
     found = np.fft.ifft(waves[:, None, None] * np.fft.fft(values, axis=0), axis=0)
-    return found if np.iscomplexobj(values) else found.real
+    return np.ascontiguousarray(found if np.iscomplexobj(values) else found.real)
 
 
 def moving_frame(shapes: Array, duals: Array, slow: int) -> Array | None:
@@ -86,7 +97,7 @@ def moving_frame(shapes: Array, duals: Array, slow: int) -> Array | None:
         frames = periodic_frames(shapes[:, :, part], duals[:, part])
         if frames is None or np.abs(frames.imag).max(initial=0.0) > HALF * np.abs(frames).max():
             return None
-        blocks.append(frames.real)
+        blocks.append(real_part(frames))
     return np.concatenate(blocks, axis=2)
 
 
@@ -112,43 +123,30 @@ class SlowMotion:
     L: Array
 
 
-def slow_motion(A: Array, slow: int, period: float, harmonics: int) -> SlowMotion | None:
+def slow_motion(
+    A: Array,
+    slow: int,
+    period: float,
+    harmonics: int,
+    spectrum: tuple[Complex, Complex] | None = None,
+) -> SlowMotion | None:
     """The slow motion of A (J, n, n) whose first `slow` rows are the slow states.
 
-    harmonics: of L, at most. None where slow and fast frequencies do not stay apart.
+    harmonics: of L, at most. spectrum: eigenvalues (J, n) and vectors (J, n, n) of about A, by
+    default its own. None where slow and fast frequencies do not stay apart.
     """
-    found = _frozen(A, slow)
-    return None if found is None else _moving(A, found, period, harmonics)
+    A = np.ascontiguousarray(A)
+    values, vectors = np.linalg.eig(A) if spectrum is None else spectrum
+    solver = _Sylvester.of(values, vectors, slow)
+    return None if solver is None else _moving(A, solver, period, harmonics)
 
 
-def _parts(A: Array, s: int) -> tuple[Array, Array, Array, Array]:
-    return A[:, :s, :s], A[:, :s, s:], A[:, s:, :s], A[:, s:, s:]
-
-
-def _frozen(A: Array, s: int) -> Array | None:
-    """L of the frozen instants: the invariant subspace of the modes that consist most of the slow
-    coordinates. By |λ| overdamped modes would come between them."""
-    vectors = np.linalg.eig(A)[1]
-    own, others = (np.linalg.norm(part, axis=1) for part in (vectors[:, :s], vectors[:, s:]))
-    order = np.argsort(others / np.maximum(own, np.finfo(float).tiny), axis=1, kind="stable")
-    X = np.take_along_axis(vectors, order[:, None, :s], axis=2)
-    own = X[:, :s]
-    if not np.linalg.cond(own).max() <= WORST_CONDITION:
-        return None
-    L = np.linalg.solve(own.swapaxes(1, 2), X[:, s:].swapaxes(1, 2)).swapaxes(1, 2)
-    return np.asarray(L.real)
-
-
-def _moving(A: Array, L: Array, period: float, harmonics: int) -> SlowMotion | None:
-    s = L.shape[2]
-    ss, sf, fs, ff = _parts(A, s)
-    J = len(A)
-    sylvester = _Sylvester(ff - L @ sf, ss + sf @ L)
-    if sylvester.apart <= 0.0:
-        return None
+def _moving(A: Array, sylvester: _Sylvester, period: float, harmonics: int) -> SlowMotion | None:
+    s, J = sylvester.L.shape[2], len(A)
+    ss, sf, fs, ff = A[:, :s, :s], A[:, :s, s:], A[:, s:, :s], A[:, s:, s:]
     retained = np.abs(np.fft.fftfreq(J, 1.0 / J)) <= min(harmonics, J // 2 - 1)
     size, first = float(np.abs(ss).max()), None
-    L = _filtered(L, retained)
+    L = _filtered(sylvester.L, retained)
     for _ in range(ROUNDS):
         B = ss + sf @ L
         residual = fs + ff @ L - L @ B - derivative(L, period)
@@ -166,22 +164,42 @@ def _moving(A: Array, L: Array, period: float, harmonics: int) -> SlowMotion | N
 def _filtered(values: Array, retained: Array) -> Array:
     waves = np.fft.fft(values, axis=0)
     waves[~retained] = 0.0
-    return np.asarray(np.fft.ifft(waves, axis=0).real)
+    return real_part(np.fft.ifft(waves, axis=0))
 
 
+@dataclass(frozen=True)
 class _Sylvester:
     """F Z − Z B = R at J instants, for the same F (J, f, f) and B (J, s, s) again and again.
 
-    apart: the least distance of their eigenvalues.
+    L (J, f, s): the frozen slow motion is the invariant subspace [I; L]. distances (J, f, s) of the
+    eigenvalues of F and B; shapes and duals, right and left: their vectors, and the inverse.
     """
 
-    def __init__(self, F: Array, B: Array) -> None:
-        (fast, self.shapes), (slow, self.right) = (np.linalg.eig(part) for part in (F, B))
-        self.duals, self.left = (np.linalg.inv(part) for part in (self.shapes, self.right))
-        self.distances = fast[:, :, None] - slow[:, None, :]
-        self.apart = float(np.abs(self.distances).min())
+    L: Array
+    distances: Complex
+    shapes: Complex
+    duals: Complex
+    right: Complex
+    left: Complex
+
+    @classmethod
+    def of(cls, values: Complex, vectors: Complex, s: int) -> _Sylvester | None:
+        """From eigenvalues (J, n) and vectors (J, n, n) of A; None where slow and fast ones are not
+        apart. Slow modes are those that consist most of the slow coordinates: by |λ| overdamped
+        modes would come between them."""
+        own, others = (np.linalg.norm(part, axis=1) for part in (vectors[:, :s], vectors[:, s:]))
+        order = np.argsort(others / np.maximum(own, np.finfo(float).tiny), axis=1, kind="stable")
+        values = np.take_along_axis(values, order, axis=1)
+        vectors = np.take_along_axis(vectors, order[:, None], axis=2)
+        right, distances = vectors[:, :s, :s], values[:, s:, None] - values[:, None, :s]
+        if not (np.linalg.cond(right).max() <= WORST_CONDITION and np.abs(distances).min() > 0.0):
+            return None
+        left = np.linalg.inv(right)
+        L = real_part(vectors[:, s:, :s] @ left)
+        shapes = vectors[:, s:, s:] - L @ vectors[:, :s, s:]
+        return cls(L, distances, shapes, np.linalg.inv(shapes), right, left)
 
     def solve(self, R: Array) -> Array:
         """Z (J, f, s)."""
         solved = (self.duals @ R @ self.right) / self.distances
-        return np.asarray((self.shapes @ solved @ self.left).real)
+        return real_part(self.shapes @ solved @ self.left)

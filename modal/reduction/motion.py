@@ -172,6 +172,10 @@ class LinkMotion(ReducedMotion):
     def freeze_many(self, times: ArrayLike) -> FrozenSeries:
         return self.mechanism.freeze_many(times, **self.space.family.arguments)
 
+    def causes(self, times: Array) -> list[Array]:
+        """As of the mechanism."""
+        return self.mechanism.causes(times)
+
     def lift(self, q: Inexact) -> Inexact:
         return self.mechanism.lift(q, self._driven)
 

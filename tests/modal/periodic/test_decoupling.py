@@ -119,6 +119,31 @@ def test_rigid_motions_leave_blocks_of_the_size_of_their_rates(
     assert found.is_complete and found.error[0] < 1e-6 and len(sizes) > 1
 
 
+def test_modes_that_turn_into_each_other_are_one_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two fast modes veer within a tenth of a period, 24 rates apart: frames of each alone take
+    four times the instants."""
+    coupling = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+
+    def first_order(t: float) -> np.ndarray:
+        K = np.diag([9.0, 1e6, 1e6]) + 2.4e4 * coupling
+        K += 2e5 * np.cos(t) * np.diag([0.0, 1.0, -1.0])
+        return np.block([[np.zeros((3, 3)), np.eye(3)], [-K, -0.01 * np.eye(3)]])
+
+    smooth = periodic_interpolant(one_by_one(first_order), 0.0, T)
+    assert smooth is not None
+    A, sizes = Balanced.diagonal(smooth, 0.0).many, []
+    modes = decoupling._Decoupling.modes
+    monkeypatch.setattr(
+        decoupling._Decoupling, "modes", lambda self: (sizes.append(len(self.X)), modes(self))[1]
+    )
+    found = decoupled_modes(A, 0.0, T)
+    monkeypatch.setattr(decoupling, "MOST_MATRICES", 0)
+    apart = decoupled_modes(A, 0.0, T)
+    assert found is not None and apart is not None
+    assert 4 * sizes[0] <= sizes[1]
+    assert_allclose(np.sort(found.logs.real), np.sort(apart.logs.real), atol=1e-8)
+
+
 def test_instants_are_not_doubled_where_that_cannot_suffice() -> None:
     assert falls(np.inf, 1e-2, 1e-6, 8.0)
     assert falls(1e-3, 9e-5, 1e-6, 2.0)

@@ -231,3 +231,17 @@ def test_a_growth_that_frozen_modes_do_not_have():
     growth = exact.exponents.real.max()
     assert growth * period > 39.0
     assert abs(found.exponents[fastest].real - growth) <= found.error[fastest] <= 1e-5 * growth
+
+
+def test_the_rigid_motions_of_a_swinging_free_beam_are_known() -> None:
+    """In units of their own frequencies, nearly zero, they would hide all others in the round-off
+    of their growth. Of an undamped body log μ come in pairs of both signs."""
+    section = assembly.rectangle(0.02, 0.02)
+    beam = assembly.beam(1.0, section, assembly.steel, 6, start=(-0.5, 0.0, 0.0))
+    swung = assembly.moving(beam, assembly.swing(0.36, 400.0, axis=(0, 0, 1)))
+    found = floquet(swung, 2.0 * np.pi / 400.0, method="reduced", k=8)
+    known = np.isfinite(found.error)
+    assert known.sum() >= 10 and found.error[known].max() * found.period < 1e-3
+    growth = found.growth_rate[known] * found.period
+    assert growth.max() > 12.0
+    np.testing.assert_allclose(growth, -growth[::-1], atol=1e-4)

@@ -13,9 +13,12 @@ import pytest
 import scipy.linalg as la
 from scipy.integrate import solve_ivp
 
+import assembly
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.periodic.floquet import floquet
+from modal.periodic.sampling import sampling
+from modal.transient.equations import SecondOrderModel
 from modal.types import Array
 
 DAMPING, PERIOD = 0.01, 6.0
@@ -108,3 +111,31 @@ def test_a_smooth_pulse_of_a_callable() -> None:
     due = np.log(np.abs(la.eigvals(run.y[:, -1].reshape(2, 2))).max()) / PERIOD
     found = floquet(matrix, PERIOD)
     assert found.growth_rate.max() == pytest.approx(due, abs=1e-9)
+
+
+@pytest.mark.parametrize("height, seen", [(0.0, False), (1e-3, True)])
+def test_a_mechanism_is_looked_at_by_what_its_matrices_are_made_of(
+    monkeypatch: pytest.MonkeyPatch, height: float, seen: bool
+) -> None:
+    """A drive with a pulse of its stiffness: only where there is one are the matrices assembled
+    all over the period."""
+    crank = assembly.beam(0.3, assembly.rectangle(0.02, 0.02), assembly.steel, 2, planar=True)
+
+    def stiffness(t: float) -> float:
+        return 2e4 * (1.0 + height * (0.4 <= (10.0 * t / np.pi) % 2.0 < 0.41))
+
+    machine = assembly.Mechanism(
+        {"arm": crank}, [assembly.revolute("ground", (0, 0), "arm", "start", name="A")],
+        [assembly.driver("A", 10.0, stiffness=stiffness)],
+    )  # fmt: skip
+    frozen: list[float] = []
+    freeze_many = assembly.Mechanism.freeze_many
+
+    def counted(self: Any, times: Any, *rest: Any) -> Any:
+        frozen.extend(times)
+        return freeze_many(self, times, *rest)
+
+    monkeypatch.setattr(assembly.Mechanism, "freeze_many", counted)
+    found = sampling(SecondOrderModel(machine), np.pi / 5.0, 0.0)
+    assert (len(found.breaks) > 0) == seen
+    assert (len(frozen) > 500) == seen
