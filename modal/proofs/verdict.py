@@ -281,7 +281,7 @@ def _is_fastest(system: FrozenSystem, k: int, most: float, found: Stability) -> 
     if examined is None:
         return False
     lam, bound, proof, *_ = examined
-    return proof != MODES and bool((lam.real <= bound).all())
+    return proof != MODES and bool((lam.real < -bound).all())
 
 
 def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Array]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg as la
 from numpy.testing import assert_allclose
 
 import assembly
 import modal
 from modal.periodic import decoupling
 from modal.periodic.decoupling import decoupled_modes
-from modal.periodic.magnus import Factors, propagator_factors
+from modal.periodic.magnus import Factors, exponential, propagator_factors
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import falls
 from modal.reduction.interpolation import Sampled, one_by_one, periodic_interpolant
@@ -18,6 +19,18 @@ from modal.transient.equations import Balanced
 from studies import slider_crank
 
 T = 2.0 * np.pi
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 40.0])
+def test_exponentials_of_a_stack_are_those_of_scipy(size: float) -> None:
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(5, 6, 6)) + 1j * rng.normal(size=(5, 6, 6))
+    A *= size / np.linalg.norm(A, 1, axis=(1, 2))[:, None, None]
+    A[1:] *= 0.5
+    exact = la.expm(A)
+    off = np.abs(exponential(A) - exact).max(axis=(1, 2)) / np.abs(exact).max(axis=(1, 2))
+    assert off.max() < 1e-14 * max(1.0, size)
+    assert_allclose(exponential(A.real), la.expm(A.real), rtol=1e-10, atol=1e-13)
 
 
 class Oscillators:
