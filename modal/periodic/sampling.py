@@ -149,21 +149,13 @@ def _rows(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], Ar
             series = equations.model.freeze_many(times)
             rows = [series.products(vector(series.n), *names) for names in groups]
             return np.asarray(np.hstack(rows)[..., None])
+        systems = equations.several(times)
+        sums = [system.combined(names).terms for system in systems for names in groups]
         # A model has the same few operators at all instants.
-        images: dict[int, tuple[Any, Array]] = {}
-
-        def image(A: Any) -> Array:
-            if id(A) not in images:
-                images[id(A)] = A, A @ vector(A.shape[0])
-            return images[id(A)][1]
-
-        rows = [
-            [
-                sum((c * image(A) for c, A in system.combined(names).terms), np.zeros(system.n))
-                for names in groups
-            ]
-            for system in equations.several(times)
-        ]
+        operators = {id(A): A for terms in sums for _, A in terms}
+        images = {key: A @ vector(A.shape[0]) for key, A in operators.items()}
+        zero = np.zeros(systems[0].n)
+        rows = [sum((c * images[id(A)] for c, A in terms), zero) for terms in sums]
         return np.asarray(rows).reshape(len(times), -1, 1)
 
     return products
