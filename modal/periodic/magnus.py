@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, InputError
 from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
-from modal.periodic.collocation import GAUSS
+from modal.periodic.collocation import GAUSS, product_of
 from modal.periodic.tolerances import (
     FEWEST,
     GAIN,
@@ -128,7 +128,8 @@ def _converged(
         product = np.stack(list(_products(A, spans[left], steps)))
         found, table = found.astype(product.dtype), np.concatenate([table, product[None]])[-rows:]
         # Steps that are too long to mean anything do not count.
-        usable = np.where(_known(product), np.minimum(usable + 1, rows), 0)
+        known = np.isfinite(product).all(axis=(1, 2))
+        usable = np.where(known, np.minimum(usable + 1, rows), 0)
         now, gap = product.copy(), np.full(len(left), np.inf)
         for number in np.unique(usable[usable > 1]):
             some = usable == number
@@ -183,17 +184,8 @@ def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
             with np.errstate(over="ignore", invalid="ignore"):
                 maps = exponential(omega)
                 maps[bad] = np.nan
-                maps = maps.reshape(*starts.shape, n, n)
-                while maps.shape[1] > 1:
-                    even = maps.shape[1] // 2 * 2
-                    pairs = maps[:, 1:even:2] @ maps[:, :even:2]
-                    maps = np.concatenate([pairs, maps[:, even:]], axis=1)
-                total = maps[:, 0] @ total
+                total = product_of(maps.reshape(*starts.shape, n, n).swapaxes(0, 1)) @ total
         yield from total
-
-
-def _known(matrices: Array) -> Array:
-    return np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
 
 
 def _norms(matrices: Array) -> Array:
