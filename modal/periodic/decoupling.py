@@ -27,6 +27,7 @@ from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.periodic.slow_motion import (
     derivative,
     falls,
+    filtered,
     highest_waves,
     interleaved,
     periodic_frames,
@@ -318,9 +319,7 @@ def _halfway(values: Complex) -> Complex:
     """Values (m, N, N) of the trigonometric polynomial halfway to the next instants."""
     turns = np.exp(1j * np.pi * np.fft.fftfreq(len(values)))
     turns[len(values) // 2] = 0.0  # the highest wave is a cosine
-    return np.ascontiguousarray(
-        np.fft.ifft(turns[:, None, None] * np.fft.fft(values, axis=0), axis=0)
-    )
+    return np.asarray(filtered(values, turns))
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:

@@ -83,7 +83,12 @@ def derivative(values: Inexact, period: float) -> Any:
     """Of the trigonometric polynomial through values (J, n, m) at equal parts of a period."""
     waves = 2j * np.pi / period * np.fft.fftfreq(len(values), 1.0 / len(values))
     waves[len(values) // 2] = 0.0
-    found = np.fft.ifft(waves[:, None, None] * np.fft.fft(values, axis=0), axis=0)
+    return filtered(values, waves)
+
+
+def filtered(values: Inexact, factors: Array | Complex) -> Any:
+    """Values (J, n, m) at equal parts of a period, their waves multiplied by factors (J,)."""
+    found = np.fft.ifft(factors[:, None, None] * np.fft.fft(values, axis=0), axis=0)
     return np.ascontiguousarray(found if np.iscomplexobj(values) else found.real)
 
 
@@ -144,11 +149,11 @@ def slow_motion(
     ss, sf, fs, ff = A[:, :s, :s], A[:, :s, s:], A[:, s:, :s], A[:, s:, s:]
     retained = np.abs(np.fft.fftfreq(J, 1.0 / J)) <= min(harmonics, J // 2 - 1)
     size, first = float(np.abs(ss).max()), None
-    L, solve = _filtered(frozen[0], retained), frozen[1]
+    L, solve = filtered(frozen[0], retained), frozen[1]
     for _ in range(ROUNDS):
         B = ss + sf @ L
         residual = fs + ff @ L - L @ B - derivative(L, period)
-        Z = _filtered(solve(-residual), retained)
+        Z = filtered(solve(-residual), retained)
         L = L + Z
         change = float(np.abs((sf @ Z).mean(axis=0)).max())
         first = change if first is None else first
@@ -157,12 +162,6 @@ def slow_motion(
         if change <= ACCURACY * size:
             break
     return SlowMotion(ss + sf @ L, L)
-
-
-def _filtered(values: Array, retained: Array) -> Array:
-    waves = np.fft.fft(values, axis=0)
-    waves[~retained] = 0.0
-    return real_part(np.fft.ifft(waves, axis=0))
 
 
 def _frozen(
