@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from assembly.errors import InputError
 from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import PARTS, FrozenSystem
-from assembly.types import Inexact
 from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
 from modal.eigen.tolerances import EPS, ROUND_OFF, WEAK
@@ -210,7 +209,7 @@ def residual_error(
     series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
     force = M @ a + C @ v + K @ q
-    inertia, speed = (_form(x, M @ x).mean(axis=0) for x in (q, v))
+    inertia, speed = ((x.conj() * (M @ x)).sum(axis=1).real.mean(axis=0) for x in (q, v))
     omega = np.sqrt(speed / np.maximum(inertia, np.finfo(float).tiny))
     inside = np.abs((q.conj() * force).sum(axis=1)).mean(axis=0)
     # The other shapes of the basis respond to what the space leaves, then those that it misses.
@@ -231,7 +230,3 @@ def residual_error(
     pairing = np.maximum(2.0 * omega * inertia, np.finfo(float).tiny)
     missing = SAFETY * (between + outside) / pairing + source.round_off(omega)
     return missing + inside / pairing, missing
-
-
-def _form(left: Inexact, right: Inexact) -> Array:
-    return np.asarray((left.conj() * right).sum(axis=-2).real)

@@ -23,7 +23,7 @@ from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS
 from modal.eigen.tolerances import ROUND_OFF, WEAK, ZERO
 from modal.periodic.tolerances import FEWEST, LEAST, MOST_FROZEN, MOST_INSTANTS, NOISE, SAME, SMOOTH
 from modal.reduction.interpolation import CHECKS, GOLDEN, irregular
-from modal.transient.equations import FirstOrderModel, SecondOrderModel
+from modal.transient.equations import GROUPS, FirstOrderModel, SecondOrderModel
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array, Index
 
@@ -139,18 +139,16 @@ def _rows(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], Ar
     if isinstance(equations, FirstOrderModel):
         return lambda times: np.stack([equations.first_order(float(t)) for t in times])
 
-    groups = (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
-
     def vector(n: int) -> Array:
         return np.asarray(np.cos(np.arange(1.0, n + 1.0)))
 
     def products(times: Array) -> Array:
         if hasattr(equations.model, "freeze_many"):
             series = equations.model.freeze_many(times)
-            rows = [series.products(vector(series.n), *names) for names in groups]
+            rows = [series.products(vector(series.n), *names) for names in GROUPS[:3]]
             return np.asarray(np.hstack(rows)[..., None])
         systems = equations.several(times)
-        sums = [system.combined(names).terms for system in systems for names in groups]
+        sums = [system.combined(names).terms for system in systems for names in GROUPS[:3]]
         # A model has the same few operators at all instants.
         operators = {id(A): A for terms in sums for _, A in terms}
         images = {key: A @ vector(A.shape[0]) for key, A in operators.items()}
