@@ -54,9 +54,8 @@ class Panel:
     def with_errors(self, speeds: Array, errors: Array) -> Panel:
         """With errors (j,) that were measured, of exponents of some speeds (j,)."""
         order = np.argsort(speeds)
-        return replace(
-            self, measured=np.stack([speeds[order], np.maximum.accumulate(errors[order])])
-        )
+        measured = np.stack([speeds[order], np.maximum.accumulate(errors[order])])
+        return replace(self, measured=measured)
 
     def errors(self, found: Multipliers) -> Array:
         """The error of every exponent, per unit condition, 1/s: that of the measured ones that are

@@ -89,8 +89,7 @@ class GalerkinModel:
 
     def freeze_many(self, times: Array) -> Matrices:
         """The projected matrices at times (P,), s."""
-        systems = self._equations.several(times)
-        V = self.V
+        systems, V = self._equations.several(times), self.V
         sums = [[V.T @ (A @ V) for A in (s.M, s.damping, s.stiffness)] for s in systems]
         return Matrices(*(np.stack(part) for part in zip(*sums, strict=True)))
 

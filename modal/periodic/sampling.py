@@ -45,11 +45,8 @@ def check_period(
     Whole multiples of the shortest period are periods. Each part of a model (M, C, D, K, …) is
     compared by itself, an entry of a callable's A(t) with the largest of its row.
     """
-    times = [
-        float(t)
-        for t in t0 + period * irregular(CHECKS)
-        if all(abs(t - b) > SAME * period for b in breaks)
-    ]
+    times = (t0 + period * irregular(CHECKS)).tolist()
+    times = [t for t in times if all(abs(t - b) > SAME * period for b in breaks)]
     found = _matrices(equations, np.array([t + shift for shift in (0.0, period) for t in times]))
     here, later = found[: len(times)], found[len(times) :]
     whole = {name: max(_largest(m[name]) for m in here) for name in here[0]}

@@ -134,16 +134,14 @@ class _Slow:
         spans = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
         count = 2 * PIECES * int(np.ceil(spans / (2 * PIECES)))
         together = 1 << int(np.log2(count / spans))  # parts of the period in a factor
-        starts = start + period * np.arange(count) / count
-        parts = [partial(_phased, H, t, period / count) for t in starts]
+        starts, h = start + period * np.arange(count) / count, period / count
+        parts = [partial(_phased, H, t, h) for t in starts]
         steps = max(FEWEST, 2 * spans, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
         before: Complex | None = None
         last = steps
         while steps <= MOST_STEPS:
             each = int(np.ceil(steps / count))
-            products = np.stack(
-                [second_order_monodromy(H, frequencies, period / count, each) for H in parts]
-            )
+            products = np.stack([second_order_monodromy(H, frequencies, h, each) for H in parts])
             if before is None:
                 # What grows may grow by more than its frozen modes.
                 grows = max(1.0, np.log(np.linalg.norm(products, 2, axis=(1, 2))).sum() / SPREAD)
