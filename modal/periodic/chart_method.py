@@ -234,7 +234,8 @@ class ChartMethod(Method):
     def _from_panel(self, x: Array, panel: Panel) -> Verdict:
         period, rest = 2.0 * np.pi / self._turning(x), self._rest(x, panel)
         verdict: Verdict | None = None
-        for found in itertools.islice(panel.multipliers(x, period, rest.resolved), REFINEMENTS):
+        fastest = rest.speed if np.isfinite(rest.speed) else 0.0  # that steps must resolve
+        for found in itertools.islice(panel.multipliers(x, period, fastest), REFINEMENTS):
             verdict, by_steps = _judged(found, period, panel, self.k, rest)
             resolved = by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period)
             if resolved and not found.complete_to < rest.speed:
@@ -272,11 +273,6 @@ class Rest:
     speed: float = np.nan
     count: int | None = None
     s: float = -np.inf
-
-    @property
-    def resolved(self) -> float:
-        """Speed, rad/s, that steps must resolve."""
-        return self.speed if np.isfinite(self.speed) else 0.0
 
     def decays(self, found: Multipliers, exponents: Complex, bounds: Array) -> bool:
         """Whether no others than these exponents with their bounds may grow."""

@@ -66,7 +66,7 @@ class ChartMotion:
         for point in points:
             model, period = motions(point)
             times = start + period * np.arange(instants) / instants
-            samples.append(_sampled(model, times))
+            samples.append(SecondOrderModel(model).matrices(times))
         M, C, K = (np.concatenate(part) for part in zip(*samples, strict=True))
         K = 0.5 * (K + K.swapaxes(1, 2))
         longest, n = max(motions(point)[1] for point in points), M.shape[1]
@@ -110,8 +110,8 @@ class ChartMotion:
         """[M, K ω⁻¹, C + D] (J, r, 3r) at the parts of the period, or at other phases."""
         model, period = motion
         phases = np.arange(self.parts) / self.parts if phases is None else phases
-        V = self.shapes
-        M, C, K = (V.T @ (A @ V) for A in _sampled(model, self.start + period * phases))
+        V, equations = self.shapes, SecondOrderModel(model)
+        M, C, K = (V.T @ (A @ V) for A in equations.matrices(self.start + period * phases))
         return np.concatenate([M, K / self.frequencies, C], axis=2)
 
     def lifted(self, vectors: Complex) -> Complex:
@@ -173,17 +173,6 @@ def matrix_sizes(matrices: Array) -> Array:
     # K ω⁻¹ is of the size ω, as C would be of a mode with strong damping.
     sizes = np.array([M, K, max(C, 1e-3 * K)])
     return np.repeat(sizes, matrices.shape[1])[None, None, :]
-
-
-def _sampled(model: Any, times: Array) -> tuple[Array, Array, Array]:
-    """M, C + D and all stiffness, (P, n, n) each."""
-    if hasattr(model, "freeze_many"):
-        series = model.freeze_many(times)
-        return series.mass, series.damping, series.stiffness
-    systems = SecondOrderModel(model).several(times)
-    parts = [[np.asarray(A.toarray()) for A in (s.M, s.damping, s.stiffness)] for s in systems]
-    M, C, K = (np.stack(part) for part in zip(*parts, strict=True))
-    return M, C, K
 
 
 def stepping_work(M: Array, K: Array, number: int) -> float:

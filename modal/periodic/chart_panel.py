@@ -54,9 +54,8 @@ class Panel:
     def with_errors(self, speeds: Array, errors: Array) -> Panel:
         """With errors (j,) that were measured, of exponents of some speeds (j,)."""
         order = np.argsort(speeds)
-        return replace(
-            self, measured=np.stack([speeds[order], np.maximum.accumulate(errors[order])])
-        )
+        measured = np.stack([speeds[order], np.maximum.accumulate(errors[order])])
+        return replace(self, measured=measured)
 
     def errors(self, found: Multipliers) -> Array:
         """The error of every exponent, per unit condition, 1/s: that of the measured ones that are
@@ -72,7 +71,9 @@ class Panel:
         H = self.polynomial(point)
         if H.shape[2] > 2 * H.shape[1]:
             H = accelerations_of(H)
-        steps = steps_of(max(self.fastest, speed * RESOLUTION / ALIASED), period)
+        fastest = max(self.fastest, speed * RESOLUTION / ALIASED)
+        count = max(FEWEST, int(np.ceil(fastest * period / RESOLUTION)))
+        steps = min(count + count % 2, MOST_STEPS)  # an even number
         # Thousands of steps of slow coordinates cost less than groups that are told apart.
         apart = self._decoupled(H, period) if self.whole or 4 * steps > MOST_STEPS else None
         if apart is not None:
@@ -114,12 +115,6 @@ class Panel:
         degrees = tuple(int(x) for x in a["degrees"])
         polynomial = ParameterPolynomial(a["low"], a["high"], degrees, a["table"], deviation)
         return cls(polynomial, a["frequencies"], fastest, bool(whole), a["measured"])
-
-
-def steps_of(fastest: float, period: float) -> int:
-    """Steps a period, even, for a mode of `fastest` rad/s."""
-    count = max(FEWEST, int(np.ceil(fastest * period / RESOLUTION)))
-    return min(count + count % 2, MOST_STEPS)
 
 
 def panel_of(

@@ -28,11 +28,6 @@ ENDS = np.stack([GAUSS.b, GAUSS.b @ INVERSE])  # Σ (b a)_i k_i and Σ b_i k_i f
 ALIASED = 1.5  # rad a step from which a mode is not resolved
 
 
-def monodromy(A: Sampled, t0: float, t1: float, steps: int) -> Array:
-    """Φ(t1, t0) (n, n) of x' = A(t) x in `steps` equal steps."""
-    return reduce(lambda total, step: step @ total, step_maps(A, t0, t1, steps))
-
-
 def step_maps(A: Sampled, t0: float, t1: float, steps: int) -> Iterator[Array]:
     """The map (n, n) of each of `steps` equal steps from t0 to t1, in order:
     x_{n+1} = (I + h Σ b_i k_i) x_n with k_i − h Σ_j a_ij A_i k_j = A_i."""
@@ -110,7 +105,7 @@ def second_order_monodromy(
     half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
 ) -> Array:
     """Φ(T, 0) (2m, 2m) in scaled coordinates (ω η, η̇)."""
-    products = map(_product, second_order_maps(half, frequencies, period, steps))
+    products = map(product_of, second_order_maps(half, frequencies, period, steps))
     return reduce(lambda total, product: product @ total, products)
 
 
@@ -163,8 +158,8 @@ def _steps(stages: Array, matrix: Array, right: Array) -> Array:
     return maps
 
 
-def _product(maps: Array) -> Array:
-    """The product, the last map leftmost, by pairs."""
+def product_of(maps: Array) -> Array:
+    """The product (..., n, n) of maps (S, ..., n, n), the last leftmost, by pairs."""
     while len(maps) > 1:
         last = maps[-1:] if len(maps) % 2 else maps[:0]
         even = maps[: len(maps) - len(last)]

@@ -27,6 +27,7 @@ from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.periodic.slow_motion import (
     derivative,
     falls,
+    filtered,
     highest_waves,
     interleaved,
     periodic_frames,
@@ -148,9 +149,9 @@ class _Decoupling:
         for _ in range(ROUNDS):
             self.B = self._transformed(self.A, self.X)
             values, V, inverse = self._diagonal()
-            E = self._between(inverse, self._off(self.B), V)
-            apart = values[:, :, None] - values[:, None, :]
             same = self._same()
+            E = self._between(inverse, np.where(same, 0.0, self.B), V)
+            apart = values[:, :, None] - values[:, None, :]
             apart[:, same] = np.inf
             # To second order Σ_j E_ij E_ji / (d_i − d_j) joins d_i.
             terms = np.abs(E) * np.abs(E.swapaxes(1, 2)) / np.abs(apart)
@@ -204,9 +205,6 @@ class _Decoupling:
         for number, group in enumerate(self.groups):
             label[group] = number
         return np.asarray(label[:, None] == label)
-
-    def _off(self, B: Complex) -> Complex:
-        return np.where(self._same(), 0.0, B)
 
     def _between(self, left: Complex, values: Complex, right: Complex) -> Complex:
         """left values right (m, N, N) of factors with the blocks of the groups."""
@@ -294,10 +292,8 @@ class _Decoupling:
         period: (instants, 1, 1)."""
         count = len(slope)
         waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
-        terms = np.fft.fft(slope)
-        terms[1:] /= waves[1:]
-        terms[0] = 0.0
-        found = np.fft.ifft(terms)
+        waves[0] = np.inf
+        found = np.fft.ifft(np.fft.fft(slope) / waves)
         return np.asarray(np.exp(found - found[0])[:: count // instants, None, None])
 
     def _moved(self, waves: Sampled, modes: ProductModes, count: int) -> Complex:
@@ -323,9 +319,7 @@ def _halfway(values: Complex) -> Complex:
     """Values (m, N, N) of the trigonometric polynomial halfway to the next instants."""
     turns = np.exp(1j * np.pi * np.fft.fftfreq(len(values)))
     turns[len(values) // 2] = 0.0  # the highest wave is a cosine
-    return np.ascontiguousarray(
-        np.fft.ifft(turns[:, None, None] * np.fft.fft(values, axis=0), axis=0)
-    )
+    return np.asarray(filtered(values, turns))
 
 
 def _followed(values: Complex) -> tuple[Index, Index]:

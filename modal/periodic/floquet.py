@@ -195,8 +195,7 @@ def _with_basis_error(found: FloquetModes, reduced: ReducedMotion) -> FloquetMod
     missed = np.full(len(found.error), np.inf)
     if known.size:
         orbits, span = found.orbits[:, :, known], (found.t0, found.period)
-        everything = np.eye(orbits.shape[1])
-        missed[known] = orbit_error(reduced, everything, orbits, found.exponents[known], span)
+        missed[known] = orbit_error(reduced, orbits, found.exponents[known], span)
     return replace(found, error=found.error + missed)
 
 

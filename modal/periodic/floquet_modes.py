@@ -252,9 +252,8 @@ class FloquetModes:
 def of_logs(
     logs: Complex, vectors: Complex, error: Array, period: float, t0: float, method: str
 ) -> FloquetModes:
-    """From log μ, Im in (−π, π], and its errors; μ itself may be beyond the range of numbers."""
-    order = np.argsort(-logs.real, kind="stable")
-    logs, vectors = logs[order], vectors[:, order]
+    """From log μ, decreasing, Im in (−π, π], and its errors; μ itself may be beyond the range of
+    numbers."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         sizes = np.exp(logs.real)
         multipliers = np.where(np.isfinite(sizes), sizes * np.exp(1j * logs.imag), np.inf)
@@ -264,7 +263,7 @@ def of_logs(
         multipliers,
         logs / period,
         vectors / np.linalg.norm(vectors, axis=0),
-        error[order] / period,
+        error / period,
         method,
     )
 

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from assembly.errors import InputError
 from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import PARTS, FrozenSystem
-from assembly.types import Inexact
 from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
 from modal.eigen.tolerances import EPS, ROUND_OFF, WEAK
 from modal.periodic.tolerances import INDEPENDENT
+from modal.reduction.interpolated_motion import ProjectedMotion
 from modal.reduction.interpolation import entry_sizes, periodic_interpolant
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import SAFETY
@@ -50,8 +50,7 @@ def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: flo
     """The matrices of a motion where they are smooth, else the motion itself."""
 
     def values(times: Array) -> Array:
-        series = source.freeze_many(times)
-        return np.stack([series.mass, series.damping, series.stiffness], axis=1)
+        return np.stack(SecondOrderModel(source).matrices(times), axis=1)
 
     def sizes(values: Array) -> Array:
         mass, damping, stiffness = found = entry_sizes(values)
@@ -61,7 +60,8 @@ def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: flo
     found = periodic_interpolant(values, t0, period, sizes)
     if found is None:
         return source
-    return SimpleNamespace(freeze_many=lambda times: Matrices(*found.many(times).swapaxes(0, 1)))
+    smooth = ProjectedMotion(found)
+    return SimpleNamespace(freeze=source.freeze, freeze_many=lambda t: Matrices(*smooth(t)))
 
 
 class GalerkinModel:
@@ -89,8 +89,7 @@ class GalerkinModel:
 
     def freeze_many(self, times: Array) -> Matrices:
         """The projected matrices at times (P,), s."""
-        systems = self._equations.several(times)
-        V = self.V
+        systems, V = self._equations.several(times), self.V
         sums = [[V.T @ (A @ V) for A in (s.M, s.damping, s.stiffness)] for s in systems]
         return Matrices(*(np.stack(part) for part in zip(*sums, strict=True)))
 
@@ -168,15 +167,14 @@ def independent_shapes(X: Array, norm: Any, least: float) -> Array:
 
 def orbit_error(
     source: ReducedMotion | GalerkinModel,
-    shapes: Array,
     eta: Complex,
     rates: Complex,
     span: tuple[float, float],
 ) -> Array:
     """The error (m,) of exponents, 1/s, by the residuals of their modes.
 
-    shapes (r, k): of the space, in the coordinates of `source`. eta (s, k, m): periodic parts p at
-    s equal parts of the period, a power of two from 32. rates (m,): λ. span: start and period, s.
+    eta (s, r, m): periodic parts p at s equal parts of the period, a power of two from 32, in the
+    coordinates of `source`. rates (m,): λ. span: start and period, s.
     """
     (t0, period), count = span, len(eta)
     turns = 2j * np.pi / period * np.fft.fftfreq(count, 1.0 / count)[:, None, None] + rates
@@ -186,8 +184,7 @@ def orbit_error(
     part = slice(1, None, max(2, count // PIECES))
     velocity, acceleration = (np.fft.ifft(waves * turns**n, axis=0)[part] for n in (1, 2))
     times = t0 + period * np.arange(count)[part] / count
-    q, v, a = (shapes @ values for values in (eta[part], velocity, acceleration))
-    return residual_error(source, times, q, v, a)[0]
+    return residual_error(source, times, eta[part], velocity, acceleration)[0]
 
 
 def residual_error(
@@ -211,7 +208,7 @@ def residual_error(
     series = source.freeze_many(times)
     M, C, K = series.mass, series.damping, series.stiffness
     force = M @ a + C @ v + K @ q
-    inertia, speed = (_form(x, M @ x).mean(axis=0) for x in (q, v))
+    inertia, speed = ((x.conj() * (M @ x)).sum(axis=1).real.mean(axis=0) for x in (q, v))
     omega = np.sqrt(speed / np.maximum(inertia, np.finfo(float).tiny))
     inside = np.abs((q.conj() * force).sum(axis=1)).mean(axis=0)
     # The other shapes of the basis respond to what the space leaves, then those that it misses.
@@ -232,7 +229,3 @@ def residual_error(
     pairing = np.maximum(2.0 * omega * inertia, np.finfo(float).tiny)
     missing = SAFETY * (between + outside) / pairing + source.round_off(omega)
     return missing + inside / pairing, missing
-
-
-def _form(left: Inexact, right: Inexact) -> Array:
-    return np.asarray((left.conj() * right).sum(axis=-2).real)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, InputError
 from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
-from modal.periodic.collocation import GAUSS
+from modal.periodic.collocation import GAUSS, product_of
 from modal.periodic.tolerances import (
     FEWEST,
     GAIN,
@@ -94,8 +94,6 @@ def _spans(A: Sampled, t0: float, t1: float, most: int) -> list[tuple[float, flo
     rates = np.abs(np.linalg.eigvals(A(middles)).real).max(axis=1)
     total = np.concatenate([[0.0], np.cumsum(rates * np.diff(at))])
     count = int(np.clip(np.ceil(total[-1] / SPREAD), 1, most))
-    if count == 1:
-        return [(t0, t1)]
     cuts = np.interp(np.linspace(0.0, total[-1], count + 1), total, at)
     cuts[0], cuts[-1] = t0, t1
     return [(float(a), float(b)) for a, b in pairwise(cuts)]
@@ -128,13 +126,14 @@ def _converged(
         product = np.stack(list(_products(A, spans[left], steps)))
         found, table = found.astype(product.dtype), np.concatenate([table, product[None]])[-rows:]
         # Steps that are too long to mean anything do not count.
-        usable = np.where(_known(product), np.minimum(usable + 1, rows), 0)
+        known = np.isfinite(product).all(axis=(1, 2))
+        usable = np.where(known, np.minimum(usable + 1, rows), 0)
         now, gap = product.copy(), np.full(len(left), np.inf)
         for number in np.unique(usable[usable > 1]):
             some = usable == number
             now[some] = _extrapolated(counts, table[-number:, some])
             less = _extrapolated(counts, table[1 - number :, some])
-            gap[some] = _norms(now[some] - less) / _norms(now[some])
+            gap[some] = _norms(now[some] - less, 2) / _norms(now[some], 2)
         gaps = np.concatenate([gaps[1:], gap[None]])
         # Two estimates in a row must fit the order: one alone can agree by chance.
         reached = np.maximum(gap, gaps[-2] / GROWTH**GAUSS.order) <= tolerance
@@ -175,29 +174,15 @@ def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
         for first in range(0, steps, inside):
             number = np.arange(first, min(first + inside, steps))
             starts = some[:, :1] + lengths * number
-            omega = exponents(
-                A, starts.ravel(), np.repeat(lengths, len(number), axis=0)[:, :, None]
-            )
+            h = np.repeat(lengths, len(number), axis=0)[:, :, None]
+            omega = exponents(A, starts.ravel(), h)
             bad = ~np.isfinite(omega).all(axis=(1, 2))
             omega[bad] = 0.0
             with np.errstate(over="ignore", invalid="ignore"):
                 maps = exponential(omega)
                 maps[bad] = np.nan
-                maps = maps.reshape(*starts.shape, n, n)
-                while maps.shape[1] > 1:
-                    even = maps.shape[1] // 2 * 2
-                    pairs = maps[:, 1:even:2] @ maps[:, :even:2]
-                    maps = np.concatenate([pairs, maps[:, even:]], axis=1)
-                total = maps[:, 0] @ total
+                total = product_of(maps.reshape(*starts.shape, n, n).swapaxes(0, 1)) @ total
         yield from total
-
-
-def _known(matrices: Array) -> Array:
-    return np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
-
-
-def _norms(matrices: Array) -> Array:
-    return np.asarray(np.linalg.norm(matrices, 2, axis=(1, 2)))
 
 
 def exponents(A: Sampled, starts: Array, h: float | Array) -> Array:
@@ -212,7 +197,7 @@ def exponents(A: Sampled, starts: Array, h: float | Array) -> Array:
     c1 = _commutator(a1, a2)
     c2 = -_commutator(a1, 2.0 * a3 + c1) / 60.0
     correction = a3 / 12.0 + _commutator(-20.0 * a1 - a3 + c1, a2 + c2) / 240.0
-    correction[_sizes(correction) > 1.0 + _sizes(a1)] = np.nan
+    correction[_norms(correction) > 1.0 + _norms(a1)] = np.nan
     return np.asarray(a1 + correction)
 
 
@@ -233,8 +218,8 @@ def exponential(A: NDArray[Any]) -> Any:
     return found
 
 
-def _sizes(A: Array) -> Array:
-    return np.asarray(np.linalg.norm(A, axis=(-2, -1)))
+def _norms(matrices: Array, order: int | None = None) -> Array:
+    return np.asarray(np.linalg.norm(matrices, order, axis=(1, 2)))
 
 
 def _commutator(A: Array, B: Array) -> Array:

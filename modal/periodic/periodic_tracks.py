@@ -139,8 +139,7 @@ def track_periodic(
         for n, value in enumerate(values):
             if n:
                 there = at(float(value))
-                step = _follow(here, there, chosen, slope, rules, at, rules.halvings)
-                here, chosen, mac = step
+                here, chosen, mac = _follow(here, there, chosen, slope, rules, at, rules.halvings)
                 after = _values(here, chosen)
                 slope = np.nan_to_num((after - eigenvalue[n - 1]) / (value - values[n - 1]))
             eigenvalue[n] = _values(here, chosen)

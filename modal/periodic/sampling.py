@@ -23,7 +23,7 @@ from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS
 from modal.eigen.tolerances import ROUND_OFF, WEAK, ZERO
 from modal.periodic.tolerances import FEWEST, LEAST, MOST_FROZEN, MOST_INSTANTS, NOISE, SAME, SMOOTH
 from modal.reduction.interpolation import CHECKS, GOLDEN, irregular
-from modal.transient.equations import FirstOrderModel, SecondOrderModel
+from modal.transient.equations import GROUPS, FirstOrderModel, SecondOrderModel
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array, Index
 
@@ -45,11 +45,8 @@ def check_period(
     Whole multiples of the shortest period are periods. Each part of a model (M, C, D, K, …) is
     compared by itself, an entry of a callable's A(t) with the largest of its row.
     """
-    times = [
-        float(t)
-        for t in t0 + period * irregular(CHECKS)
-        if all(abs(t - b) > SAME * period for b in breaks)
-    ]
+    times = (t0 + period * irregular(CHECKS)).tolist()
+    times = [t for t in times if all(abs(t - b) > SAME * period for b in breaks)]
     found = _matrices(equations, np.array([t + shift for shift in (0.0, period) for t in times]))
     here, later = found[: len(times)], found[len(times) :]
     whole = {name: max(_largest(m[name]) for m in here) for name in here[0]}
@@ -139,31 +136,21 @@ def _rows(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], Ar
     if isinstance(equations, FirstOrderModel):
         return lambda times: np.stack([equations.first_order(float(t)) for t in times])
 
-    groups = (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
-
     def vector(n: int) -> Array:
         return np.asarray(np.cos(np.arange(1.0, n + 1.0)))
 
     def products(times: Array) -> Array:
         if hasattr(equations.model, "freeze_many"):
             series = equations.model.freeze_many(times)
-            rows = [series.products(vector(series.n), *names) for names in groups]
+            rows = [series.products(vector(series.n), *names) for names in GROUPS[:3]]
             return np.asarray(np.hstack(rows)[..., None])
+        systems = equations.several(times)
+        sums = [system.combined(names).terms for system in systems for names in GROUPS[:3]]
         # A model has the same few operators at all instants.
-        images: dict[int, tuple[Any, Array]] = {}
-
-        def image(A: Any) -> Array:
-            if id(A) not in images:
-                images[id(A)] = A, A @ vector(A.shape[0])
-            return images[id(A)][1]
-
-        rows = [
-            [
-                sum((c * image(A) for c, A in system.combined(names).terms), np.zeros(system.n))
-                for names in groups
-            ]
-            for system in equations.several(times)
-        ]
+        operators = {id(A): A for terms in sums for _, A in terms}
+        images = {key: A @ vector(A.shape[0]) for key, A in operators.items()}
+        zero = np.zeros(systems[0].n)
+        rows = [sum((c * images[id(A)] for c, A in terms), zero) for terms in sums]
         return np.asarray(rows).reshape(len(times), -1, 1)
 
     return products

@@ -31,7 +31,7 @@ from modal.periodic.chart_motion import (
     states_of,
     stepping_work,
 )
-from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
+from modal.periodic.collocation import GAUSS, product_of, second_order_maps, second_order_monodromy
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, off_polynomial, residual_error
@@ -88,11 +88,6 @@ class _Slow:
     whole: bool = False
 
     @property
-    def start(self) -> float:
-        """Where the period begins, s."""
-        return self.motion.start
-
-    @property
     def smooth(self) -> bool:
         """Whether X and B are polynomials through the parts of the period."""
         return self.waves <= SMOOTH
@@ -100,10 +95,11 @@ class _Slow:
     def modes(self, k: int, tolerance: float) -> tuple[PropagatedModes, Array] | None:
         """The k slowest of its Floquet modes, to `tolerance`, and the conditions of their
         eigenvalues; None where MOST_STEPS are too few."""
-        here, modes = self.B(self.start), None
+        start, modes = self.motion.start, None
+        here = self.B(start)
         if np.abs(np.linalg.eigvals(here)).max() * self.period > FAST:
             accuracy = SMOOTH * min(1.0, tolerance / TOLERANCE)
-            modes = decoupled_modes(self.B.many, self.start, self.period, accuracy, tolerance)
+            modes = decoupled_modes(self.B.many, start, self.period, accuracy, tolerance)
         if modes is not None:
             chosen = _slowest(here, modes.vectors, k)
         else:
@@ -130,7 +126,7 @@ class _Slow:
         """All modes of η̈ = H(t) (ω η, η̇), the k slowest of which are known, from Gauss steps. Their
         number grows until log μ of these agrees to `tolerance`, relative where they decay fast.
         here (N, N): x' = A x at the start."""
-        m, start, period = len(here) // 2, self.start, self.period
+        m, start, period = len(here) // 2, self.motion.start, self.period
         frequencies = here[:m, m:].diagonal()
         H = replace(self.B, table=np.ascontiguousarray(self.B.table[:, m:]))
         values = np.linalg.eigvals(here)
@@ -138,24 +134,20 @@ class _Slow:
         spans = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
         count = 2 * PIECES * int(np.ceil(spans / (2 * PIECES)))
         together = 1 << int(np.log2(count / spans))  # parts of the period in a factor
-        starts = start + period * np.arange(count) / count
-        parts = [partial(_phased, H, t, period / count) for t in starts]
+        starts, h = start + period * np.arange(count) / count, period / count
+        parts = [partial(_phased, H, t, h) for t in starts]
         steps = max(FEWEST, 2 * spans, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
         before: Complex | None = None
         last = steps
         while steps <= MOST_STEPS:
             each = int(np.ceil(steps / count))
-            products = np.stack(
-                [second_order_monodromy(H, frequencies, period / count, each) for H in parts]
-            )
+            products = np.stack([second_order_monodromy(H, frequencies, h, each) for H in parts])
             if before is None:
                 # What grows may grow by more than its frozen modes.
                 grows = max(1.0, np.log(np.linalg.norm(products, 2, axis=(1, 2))).sum() / SPREAD)
                 together = min(together, 1 << int(max(0.0, np.log2(count / grows))))
-            factors = products.reshape(-1, together, *here.shape)
-            while factors.shape[1] > 1:
-                factors = factors[:, 1::2] @ factors[:, ::2]
-            modes = product_modes(factors[:, 0], np.full(len(factors), together * each * EPS))
+            factors = product_of(products.reshape(-1, together, *here.shape).swapaxes(0, 1))
+            modes = product_modes(factors, np.full(len(factors), together * each * EPS))
             chosen = _slowest(here, modes.vectors, k)
             found = modes.logs[chosen]
             if before is not None:
@@ -263,7 +255,7 @@ def _modes_of(
 ) -> tuple[FloquetModes, float] | None:
     """The k slowest modes, and the largest of their errors by the space alone, 1/s; None where
     MOST_STEPS are too few."""
-    motion, period, t0 = slow.motion, slow.period, slow.start
+    motion, period, t0 = slow.motion, slow.period, slow.motion.start
     solved = slow.modes(k, tolerance)
     if solved is None:
         return None
@@ -311,7 +303,7 @@ def _slow_parts(
     work: of steps in all coordinates, which an elimination may cost as well. fewest: harmonics with
     which the elimination of fast shapes is worth a trial.
     """
-    samples = _Samples.of(motion, source, period)
+    samples = _Samples(motion, source, period)
     spectra, rate = Spectra.of(motion, [samples.matrices]), 2.0 * np.pi / period
     r, rough, solved = len(motion.frequencies), None, False
     # A few modes more cost less than parts of the period that resolve shapes with a narrow gap.
@@ -333,7 +325,7 @@ def _slow_parts(
             if not falls(before, slow.waves, SMOOTH, MOST_FROZEN / parts):
                 break
             before = slow.waves
-            samples = _Samples.of(replace(samples.motion, parts=2 * parts), source, period, samples)
+            samples = _Samples(replace(samples.motion, parts=2 * parts), source, period, samples)
             slow = samples.eliminated(m, harmonics)
         if slow is None:
             continue
@@ -349,31 +341,23 @@ def _slow_parts(
     if rough is not None:
         yield rough
     # Its residual is not that of the polynomial: twice the parts leave the square of what is left.
-    A = _Samples.of(replace(motion, parts=2 * motion.parts), source, period).A
+    A = _Samples(replace(motion, parts=2 * motion.parts), source, period).A
     everything = np.repeat(np.eye(2 * r)[None], len(A), axis=0)
     yield replace(_part(motion, everything, A, period), whole=True)
 
 
-@dataclass(frozen=True)
 class _Samples:
     """[M, K ω⁻¹, C + D] (J, r, 3r), M, K (J, r, r) and A (J, 2r, 2r) of x' = A x at the parts of a
     period; `before`: at every second one of them."""
 
-    motion: ChartMotion
-    period: float
-    matrices: Array
-    M: Array
-    K: Array
-    before: _Samples | None
-
-    @classmethod
-    def of(
-        cls, motion: ChartMotion, source: Any, period: float, before: _Samples | None = None
-    ) -> _Samples:
-        matrices = motion.matrices((source, period))
-        M, K, _ = np.split(matrices, 3, axis=2)
+    def __init__(
+        self, motion: ChartMotion, source: Any, period: float, before: _Samples | None = None
+    ) -> None:
+        self.motion, self.period, self.before = motion, period, before
+        self.matrices = motion.matrices((source, period))
+        self.M, K, _ = np.split(self.matrices, 3, axis=2)
         K = K * motion.frequencies
-        return cls(motion, period, matrices, M, 0.5 * (K + K.swapaxes(1, 2)), before)
+        self.K = 0.5 * (K + K.swapaxes(1, 2))
 
     @cached_property
     def A(self) -> Array:

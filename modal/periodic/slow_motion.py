@@ -20,6 +20,7 @@ turned by after a period, a rotation, is taken back evenly over the period, so t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +83,12 @@ def derivative(values: Inexact, period: float) -> Any:
     """Of the trigonometric polynomial through values (J, n, m) at equal parts of a period."""
     waves = 2j * np.pi / period * np.fft.fftfreq(len(values), 1.0 / len(values))
     waves[len(values) // 2] = 0.0
-    found = np.fft.ifft(waves[:, None, None] * np.fft.fft(values, axis=0), axis=0)
+    return filtered(values, waves)
+
+
+def filtered(values: Inexact, factors: Array | Complex) -> Any:
+    """Values (J, n, m) at equal parts of a period, their waves multiplied by factors (J,)."""
+    found = np.fft.ifft(factors[:, None, None] * np.fft.fft(values, axis=0), axis=0)
     return np.ascontiguousarray(found if np.iscomplexobj(values) else found.real)
 
 
@@ -135,22 +141,19 @@ def slow_motion(
     harmonics: of L, at most. spectrum: eigenvalues (J, n) and vectors (J, n, n) of about A, by
     default its own. None where slow and fast frequencies do not stay apart.
     """
-    A = np.ascontiguousarray(A)
+    A, J, s = np.ascontiguousarray(A), len(A), slow
     values, vectors = np.linalg.eig(A) if spectrum is None else spectrum
-    solver = _Sylvester.of(values, vectors, slow)
-    return None if solver is None else _moving(A, solver, period, harmonics)
-
-
-def _moving(A: Array, sylvester: _Sylvester, period: float, harmonics: int) -> SlowMotion | None:
-    s, J = sylvester.L.shape[2], len(A)
+    frozen = _frozen(values, vectors, s)
+    if frozen is None:
+        return None
     ss, sf, fs, ff = A[:, :s, :s], A[:, :s, s:], A[:, s:, :s], A[:, s:, s:]
     retained = np.abs(np.fft.fftfreq(J, 1.0 / J)) <= min(harmonics, J // 2 - 1)
     size, first = float(np.abs(ss).max()), None
-    L = _filtered(sylvester.L, retained)
+    L, solve = filtered(frozen[0], retained), frozen[1]
     for _ in range(ROUNDS):
         B = ss + sf @ L
         residual = fs + ff @ L - L @ B - derivative(L, period)
-        Z = _filtered(sylvester.solve(-residual), retained)
+        Z = filtered(solve(-residual), retained)
         L = L + Z
         change = float(np.abs((sf @ Z).mean(axis=0)).max())
         first = change if first is None else first
@@ -161,45 +164,25 @@ def _moving(A: Array, sylvester: _Sylvester, period: float, harmonics: int) -> S
     return SlowMotion(ss + sf @ L, L)
 
 
-def _filtered(values: Array, retained: Array) -> Array:
-    waves = np.fft.fft(values, axis=0)
-    waves[~retained] = 0.0
-    return real_part(np.fft.ifft(waves, axis=0))
+def _frozen(
+    values: Complex, vectors: Complex, s: int
+) -> tuple[Array, Callable[[Array], Array]] | None:
+    """L (J, f, s) of the frozen slow motion, the invariant subspace [I; L], and the solution
+    Z (J, f, s) of F Z − Z B = R for R (J, f, s), F and B the fast and slow blocks.
 
-
-@dataclass(frozen=True)
-class _Sylvester:
-    """F Z − Z B = R at J instants, for the same F (J, f, f) and B (J, s, s) again and again.
-
-    L (J, f, s): the frozen slow motion is the invariant subspace [I; L]. distances (J, f, s) of the
-    eigenvalues of F and B; shapes and duals, right and left: their vectors, and the inverse.
+    From eigenvalues (J, n) and vectors (J, n, n) of A; None where slow and fast ones are not apart.
+    Slow modes are those that consist most of the slow coordinates: by |λ| overdamped modes would
+    come between them.
     """
-
-    L: Array
-    distances: Complex
-    shapes: Complex
-    duals: Complex
-    right: Complex
-    left: Complex
-
-    @classmethod
-    def of(cls, values: Complex, vectors: Complex, s: int) -> _Sylvester | None:
-        """From eigenvalues (J, n) and vectors (J, n, n) of A; None where slow and fast ones are not
-        apart. Slow modes are those that consist most of the slow coordinates: by |λ| overdamped
-        modes would come between them."""
-        own, others = (np.linalg.norm(part, axis=1) for part in (vectors[:, :s], vectors[:, s:]))
-        order = np.argsort(others / np.maximum(own, np.finfo(float).tiny), axis=1, kind="stable")
-        values = np.take_along_axis(values, order, axis=1)
-        vectors = np.take_along_axis(vectors, order[:, None], axis=2)
-        right, distances = vectors[:, :s, :s], values[:, s:, None] - values[:, None, :s]
-        if not (np.linalg.cond(right).max() <= WORST_CONDITION and np.abs(distances).min() > 0.0):
-            return None
-        left = np.linalg.inv(right)
-        L = real_part(vectors[:, s:, :s] @ left)
-        shapes = vectors[:, s:, s:] - L @ vectors[:, :s, s:]
-        return cls(L, distances, shapes, np.linalg.inv(shapes), right, left)
-
-    def solve(self, R: Array) -> Array:
-        """Z (J, f, s)."""
-        solved = (self.duals @ R @ self.right) / self.distances
-        return real_part(self.shapes @ solved @ self.left)
+    own, others = (np.linalg.norm(part, axis=1) for part in (vectors[:, :s], vectors[:, s:]))
+    order = np.argsort(others / np.maximum(own, np.finfo(float).tiny), axis=1, kind="stable")
+    values = np.take_along_axis(values, order, axis=1)
+    vectors = np.take_along_axis(vectors, order[:, None], axis=2)
+    right, distances = vectors[:, :s, :s], values[:, s:, None] - values[:, None, :s]
+    if not (np.linalg.cond(right).max() <= WORST_CONDITION and np.abs(distances).min() > 0.0):
+        return None
+    left = np.linalg.inv(right)
+    L = real_part(vectors[:, s:, :s] @ left)
+    shapes = vectors[:, s:, s:] - L @ vectors[:, :s, s:]
+    duals = np.linalg.inv(shapes)
+    return L, lambda R: real_part(shapes @ ((duals @ R @ right) / distances) @ left)

@@ -98,14 +98,13 @@ class InterpolatedMotion:
 
     def freeze_many(self, times: Array) -> FrozenSeries:
         """The frozen systems at times (P,), s."""
-        like, rows = self._like, self.interpolant.many(np.asarray(times, dtype=float))
+        like, times = self._like, np.asarray(times, dtype=float)
+        rows = self.interpolant.many(times)
         width, count = len(like.pattern.indices), len(like.values)
         values = {name: rows[:, k * width : (k + 1) * width] for k, name in enumerate(like.values)}
         Q = rows[:, count * width : count * width + like.n]
         rigid = rows[:, count * width + like.n :].reshape(len(rows), *like.rigid[0].shape)
-        return replace(
-            like, times=np.asarray(times, dtype=float), values=values, Q=Q, rigid=tuple(rigid)
-        )
+        return replace(like, times=times, values=values, Q=Q, rigid=tuple(rigid))
 
     @property
     def n(self) -> int:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -150,15 +151,17 @@ def periodic_interpolant(
 ) -> Interpolant | None:
     """A(t) of a smooth periodic A, to about 1e-13 of its size in every entry; None when A is not
     smooth."""
-    return _refined(
-        A,
-        (t0, t0 + period),
-        lambda count: t0 + period * np.arange(count) / count,
-        lambda values: np.fft.rfft(values, axis=0)[: (len(values) + 1) // 2] / len(values),
-        lambda coefficients, samples: _fourier(coefficients, samples, t0, period),
-        sizes,
-        most,
-    )
+
+    def nodes(count: int) -> Array:
+        return np.asarray(t0 + period * np.arange(count) / count)
+
+    made = partial(_fourier, t0=t0, period=period)
+    return _refined(A, (t0, t0 + period), nodes, _waves, made, sizes, most)
+
+
+def _waves(values: Array) -> NDArray[np.complex128]:
+    """The Fourier coefficients that samples (m, ...) over a period determine, lowest first."""
+    return np.asarray(np.fft.rfft(values, axis=0)[: (len(values) + 1) // 2] / len(values))
 
 
 def _refined(
@@ -195,11 +198,10 @@ def fourier_interpolant(values: Array, t0: float, period: float, weak: float = 0
 
     weak: the highest coefficients below this share of the largest are left out.
     """
-    samples = len(values)
-    coefficients = np.fft.rfft(values, axis=0)[: (samples + 1) // 2] / samples
+    coefficients = _waves(values)
     size = _largest(coefficients, np.ones(1))
     last = int(np.flatnonzero(size >= weak * size.max()).max())
-    return _fourier(coefficients[: last + 1], samples, t0, period)
+    return _fourier(coefficients[: last + 1], len(values), t0, period)
 
 
 def _fourier(
@@ -245,15 +247,8 @@ def chebyshev_interpolant(
     def nodes(degree: int) -> Array:
         return np.asarray(middle + half * np.cos(np.pi * np.arange(degree + 1) / degree))
 
-    return _refined(
-        A,
-        (t0, t1),
-        nodes,
-        transform,
-        lambda c, samples: _chebyshev(c, samples, t0, t1),
-        sizes,
-        most,
-    )
+    made = partial(_chebyshev, t0=t0, t1=t1)
+    return _refined(A, (t0, t1), nodes, transform, made, sizes, most)
 
 
 def polynomial_fit(times: Array, values: Array) -> Interpolant | None:
@@ -370,10 +365,18 @@ def parameter_polynomial(
     """
     values: dict[tuple[float, ...], Array] = {}
 
+    def point(place: tuple[float, ...]) -> Array:
+        return np.asarray(0.5 * ((high - low) * np.array(place) + high + low))
+
     def at(place: tuple[float, ...]) -> Array:
         if place not in values:
-            values[place] = evaluate(0.5 * ((high - low) * np.array(place) + high + low))
+            values[place] = evaluate(point(place))
         return values[place]
+
+    def gap(found: ParameterPolynomial, place: tuple[float, ...]) -> float:
+        exact = at(place)
+        off = float((np.abs(found(point(place)) - exact) / sizes(exact)).max(initial=0.0))
+        return off if np.isfinite(off) else np.inf
 
     wide = [n for n in range(len(low)) if high[n] > low[n]]
     degrees = [DEGREES[0] if n in wide else 0 for n in range(len(low))]
@@ -382,31 +385,17 @@ def parameter_polynomial(
     anywhere = tuple(float(irrational[n]) if n in wide else 0.0 for n in range(len(low)))
     while int(np.prod([degree + 1 for degree in degrees])) <= most:
         found = _through(at, low, high, tuple(degrees))
-        gaps = {n: _gap(found, at, place, sizes) for n, place in off.items()}
+        gaps = {n: gap(found, place) for n, place in off.items()}
         worst = max(gaps.values(), default=0.0)
-        last = _gap(found, at, anywhere, sizes) if wide and worst <= tolerance else np.inf
+        last = gap(found, anywhere) if wide and worst <= tolerance else np.inf
         if not wide or last <= tolerance:
-            return ParameterPolynomial(
-                low, high, found.degrees, found.table, max(worst, last) if wide else 0.0
-            )
+            return replace(found, deviation=max(worst, last) if wide else 0.0)
         raised = [n for n in wide if gaps[n] > tolerance] or wide
         if any(degrees[n] == DEGREES[-1] for n in raised):
             return None
         for n in raised:
             degrees[n] = DEGREES[DEGREES.index(degrees[n]) + 1]
     return None
-
-
-def _gap(
-    found: ParameterPolynomial,
-    at: Callable[[tuple[float, ...]], Array],
-    place: tuple[float, ...],
-    sizes: Callable[[Array], Array | float],
-) -> float:
-    exact = at(place)
-    point = 0.5 * ((found.high - found.low) * np.array(place) + found.high + found.low)
-    gap = float((np.abs(found(point) - exact) / sizes(exact)).max(initial=0.0))
-    return gap if np.isfinite(gap) else np.inf
 
 
 def _through(

@@ -72,12 +72,17 @@ class SecondOrderModel:
         series = self.model.freeze_many(times)
         return [series[n] for n in range(len(times))]
 
+    def matrices(self, times: Array) -> list[Array]:
+        """M, C + D and all stiffness at times (P,), dense (P, n, n) each."""
+        if not self.constant and hasattr(self.model, "freeze_many"):
+            series = self.model.freeze_many(times)
+            return [series.mass, series.damping, series.stiffness]
+        sums = [(s.M, s.damping, s.stiffness) for s in self.several(times)]
+        return [np.stack([A.toarray() for A in part]) for part in zip(*sums, strict=True)]
+
     def first_orders(self, times: Array) -> Array:
         """A at times (P,), dense (P, 2n, 2n)."""
-        if self.constant or not hasattr(self.model, "freeze_many"):
-            return np.stack([self.first_order(float(t)) for t in times])
-        series = self.model.freeze_many(times)
-        return dense_state_matrices(series.mass, series.damping, series.stiffness)
+        return dense_state_matrices(*self.matrices(times))
 
     def first_order(self, t: float) -> Array:
         """A(t) = [[0, I], [−M⁻¹K, −M⁻¹(C + D)]], dense (2n, 2n), on x = (q, q̇)."""

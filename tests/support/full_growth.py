@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from assembly.mechanisms.mechanism import Mechanism
-from modal.periodic.collocation import monodromy
+from modal.periodic.collocation import step_maps
 from modal.reduction.interpolation import periodic_interpolant
 from modal.transient.equations import Balanced, SecondOrderModel
 
@@ -15,5 +17,6 @@ def full_growth(mechanism: Mechanism, period: float, steps: int) -> float:
     equations = SecondOrderModel(mechanism)
     smooth = periodic_interpolant(equations.first_orders, 0.0, period)
     assert smooth is not None
-    P = monodromy(Balanced.energy(smooth, equations.at(0.0)).many, 0.0, period, steps)
+    A = Balanced.energy(smooth, equations.at(0.0)).many
+    P = reduce(lambda total, step: step @ total, step_maps(A, 0.0, period, steps))
     return float(np.log(np.abs(np.linalg.eigvals(P)).max()) / period)

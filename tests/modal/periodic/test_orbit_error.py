@@ -37,7 +37,7 @@ class Oscillator:
 def test_no_instant_of_the_training_is_looked_at(parts: int) -> None:
     orbit = np.ones((parts, 1, 1), dtype=complex)
     model: Any = Oscillator()
-    error = orbit_error(model, np.eye(1), orbit, np.array([1j * OMEGA]), (0.0, PERIOD))
+    error = orbit_error(model, orbit, np.array([1j * OMEGA]), (0.0, PERIOD))
     # SAFETY 4 times ρᴴK⁻¹ρ = 1e-4 over 2 ω qᴴMq, at every instant.
     assert error[0] == pytest.approx(4e-4 / (2.0 * OMEGA), rel=1e-6)
 
