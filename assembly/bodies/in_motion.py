@@ -284,10 +284,8 @@ class BodiesMotion:
         stack, total = self.stack, np.zeros(self.path.shape[1:])
         several = isinstance(by, np.ndarray) or by is True
         tangents = np.zeros((3 if several else 1, *total.shape[:-1], len(stack.rows)))
-        parts: list[Any] = [(*entry, by) for entry in stack.families]
-        if isinstance(by, np.ndarray):
-            parts = stack.apart(by)
-        for family, where, body, own in parts:
+        whole: list[Any] = [(*entry, by) for entry in stack.families]
+        for family, where, body, own in stack.apart(by) if isinstance(by, np.ndarray) else whole:
             passage = self._passage(where, body)
             if self._several:
                 force, each = family.linearized_at(passage, own)

@@ -255,14 +255,16 @@ def jacobian(gradient: Callable[[AnyArray], AnyArray], y: Array) -> Array:
 
 
 def value_and_jacobian(
-    gradient: Callable[[AnyArray], AnyArray], y: Array, directions: Array | None = None
+    gradient: Callable[[AnyArray], AnyArray], y: Array, columns: Any = slice(None)
 ) -> tuple[Array, Array]:
-    """An analytic function of y (..., m) and its derivatives (..., n, k) along directions (k, m),
-    those of y by default, by complex steps.
+    """An analytic function of y (..., m) and its derivative (..., n, m), by complex steps.
 
-    gradient takes all shifted copies at once, in a leading axis.
+    gradient takes all shifted copies at once, in a leading axis. columns: of the derivative, that
+    are wanted; the others are zero.
     """
     m = y.shape[-1]
-    steps = 1j * STEP * (np.eye(m) if directions is None else directions)
+    steps = 1j * STEP * np.eye(m)[columns]
     both = np.asarray(gradient(y + steps.reshape(-1, *(1,) * (y.ndim - 1), m)))
-    return both[0].real, np.moveaxis(both.imag, 0, -1) / STEP
+    derivative = np.zeros((*both.shape[1:], m))
+    derivative[..., columns] = np.moveaxis(both.imag, 0, -1) / STEP
+    return both[0].real, derivative

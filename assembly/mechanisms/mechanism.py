@@ -285,10 +285,8 @@ class Mechanism(ElasticMechanism):
         # Drivers that neither hold nor vibrate.
         free = ~elastic.held & ~self.closure.rows.gives
         rigid = without_stiffness(self.dynamics.released(now, free))
-        parts, Q = (
-            found.parts,
-            pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
-        )
+        parts = found.parts
+        Q = pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value)
         if deflected:
             # Elastic drives and bushings of no stiffness too: K is singular there, not its factor.
             released = without_stiffness(self.dynamics.released(now, ~elastic.held))

@@ -297,20 +297,15 @@ class Topology:
     def fitted(self) -> dict[int, tuple[Index, Array]]:
         """Best-fit rotations that joints use: the constrained DOFs (k,) of their nodes, and the
         second derivatives (3, k, k) of the three rotations by these."""
-        out = {}
-        turning = set(self.units[self.units[:, 1] >= 3, 0].tolist())
-        place = np.full(int(self.offsets[-1]), -1, dtype=np.intp)
-        place[self.touched] = np.arange(len(self.touched))
-        for number in sorted(turning):
+        out, bodies = {}, list(self.bodies.values())
+        for number in np.unique(self.units[self.units[:, 1] >= 3, 0]).tolist():
             point = self.points[number]
             if len(point.nodes) > 1:
-                body = list(self.bodies.values())[point.body]
-                own, second = point.forms(body, self.planar).second
-                slots = place[self.offsets[point.body] + own]
-                known = np.flatnonzero(slots >= 0)
-                if len(known) < len(slots):
-                    slots, second = slots[known], second[:, known[:, None], known]
-                out[number] = (slots, second)
+                own, second = point.forms(bodies[point.body], self.planar).second
+                dofs = self.offsets[point.body] + own
+                known = np.flatnonzero(np.isin(dofs, self.touched))
+                slots = np.searchsorted(self.touched, dofs[known])
+                out[number] = (slots, second[:, known[:, None], known])
         return out
 
     @property
