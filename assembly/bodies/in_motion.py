@@ -142,16 +142,9 @@ class MovingBodies:
         self.mirror = self.places(self.cols, self.rows)
         spread = [self.spread(A) for A in blocks]
         self._values = np.concatenate([values for _, values in spread])
-        self._slots, self._factors = (
-            np.concatenate(arrays)
-            for arrays in zip(
-                *(
-                    (part * len(self.rows) + slots, FACTORS * self.body_of[self.rows[slots]] + k)
-                    for part, k, (slots, _) in zip(*FIXED, spread, strict=True)
-                ),
-                strict=True,
-            )
-        )
+        each, own = list(zip(*FIXED, spread, strict=True)), FACTORS * self.body_of[self.rows]
+        self._slots = np.concatenate([part * len(own) + slots for part, _, (slots, _) in each])
+        self._factors = np.concatenate([own[slots] + k for _, k, (slots, _) in each])
 
     def _joined(self) -> Iterator[tuple[ElementFamily, slice, Index | int]]:
         """Families, those of one kind as one."""

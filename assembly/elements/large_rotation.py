@@ -15,7 +15,7 @@ from scipy.special import zeta
 
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor, cross, value_of
-from assembly.kinematics import FRAME_UNITS, SKEW_UNITS
+from assembly.kinematics import FRAME_UNITS, SKEW_UNITS, axial
 from assembly.types import AnyArray, Array
 
 _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π
@@ -195,16 +195,7 @@ def _inertia_work(
         turned = turned + change + np.matmul(wide + back @ drag @ R, wide)
     arm = (turned @ inertia.eta[..., None])[..., 0]
     force = inertia.m[..., None] * a + (R @ arm[..., None])[..., 0]
-    product = turned @ inertia.J
-    couple = np.stack(
-        [
-            product[..., 2, 1] - product[..., 1, 2],
-            product[..., 0, 2] - product[..., 2, 0],
-            product[..., 1, 0] - product[..., 0, 1],
-        ],
-        axis=-1,
-    )
-    couple = couple + cross(inertia.eta, (back @ a[..., None])[..., 0])
+    couple = axial(turned @ inertia.J) + cross(inertia.eta, (back @ a[..., None])[..., 0])
     moments: list[AnyArray] = []
     for part in reversed(parts):
         (moment,) = _turning_parts(inertia, [spin_transposed(part, couple)])
@@ -247,11 +238,6 @@ def _product(turns: Sequence[Any]) -> Any:
     for other in others:
         first = np.matmul(first, other)
     return first
-
-
-def jacobian(gradient: Callable[[AnyArray], AnyArray], y: Array) -> Array:
-    """∂gradient/∂y (..., m, m) of an analytic function of y (..., m)."""
-    return value_and_jacobian(gradient, y)[1]
 
 
 def value_and_jacobian(

@@ -291,11 +291,7 @@ class ReducedPattern:
         return joints[..., self._order[:, None], self._order]
 
     def reduce_changes(
-        self,
-        base: tuple[Array, Array],
-        changes: tuple[Array, Array],
-        T: Array,
-        slope: Array,
+        self, base: tuple[Array, Array], changes: tuple[Array, Array], T: Array, slope: Array
     ) -> Array:
         """(T + T′)ᵀ(X + X′)(T + T′) − TᵀXT of matrices X (base) and their changes X′.
 

@@ -149,12 +149,7 @@ class InverseDynamics:
         )
 
     def _multipliers(
-        self,
-        state: RigidState,
-        loading: Array,
-        forces: Array,
-        steady: Array,
-        wrench: Array,
+        self, state: RigidState, loading: Array, forces: Array, steady: Array, wrench: Array
     ) -> Array:
         """λ (..., m) of all conditions: J is square and regular, so Jᵀλ = Q has one solution."""
         resultants = (self._by_motion @ loading[..., None])[..., 0]
