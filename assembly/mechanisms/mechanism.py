@@ -154,12 +154,8 @@ class Mechanism(ElasticMechanism):
 
         It is `period` unless a force, a stiffness or a damping is a function of time.
         """
-        topology = self.topology
-        given: list[object] = [load.force for load in topology.applied.loads]
-        given += [value for d in topology.drivers for value in (d.stiffness, d.damping)]
-        bushings = topology.compliance.bushings
-        given += [value for b in bushings for value in (b.stiffness, b.damping)]
-        return None if any(callable(value) for value in given) else self.period
+        varies = any(callable(load.force) for load in self.topology.applied.loads)
+        return None if varies or self.topology.compliance.varies else self.period
 
     def freeze(
         self,
