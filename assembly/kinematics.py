@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +29,12 @@ def skew(w: ArrayLike) -> Array:
     out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -w[..., 2], w[..., 1], -w[..., 0]
     out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = w[..., 2], -w[..., 1], w[..., 0]
     return out
+
+
+def axial(M: Any) -> Any:
+    """The axial vectors (..., 3) of M − Mᵀ, of matrices (..., 3, 3)."""
+    pairs = (2, 1), (0, 2), (1, 0)
+    return np.stack([M[..., i, j] - M[..., j, i] for i, j in pairs], axis=-1)
 
 
 def centripetal_unit(pair: tuple[int, int]) -> Array:

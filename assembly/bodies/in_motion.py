@@ -142,16 +142,9 @@ class MovingBodies:
         self.mirror = self.places(self.cols, self.rows)
         spread = [self.spread(A) for A in blocks]
         self._values = np.concatenate([values for _, values in spread])
-        self._slots, self._factors = (
-            np.concatenate(arrays)
-            for arrays in zip(
-                *(
-                    (part * len(self.rows) + slots, FACTORS * self.body_of[self.rows[slots]] + k)
-                    for part, k, (slots, _) in zip(*FIXED, spread, strict=True)
-                ),
-                strict=True,
-            )
-        )
+        each, own = list(zip(*FIXED, spread, strict=True)), FACTORS * self.body_of[self.rows]
+        self._slots = np.concatenate([part * len(own) + slots for part, _, (slots, _) in each])
+        self._factors = np.concatenate([own[slots] + k for _, k, (slots, _) in each])
 
     def _joined(self) -> Iterator[tuple[ElementFamily, slice, Index | int]]:
         """Families, those of one kind as one."""
@@ -284,10 +277,8 @@ class BodiesMotion:
         stack, total = self.stack, np.zeros(self.path.shape[1:])
         several = isinstance(by, np.ndarray) or by is True
         tangents = np.zeros((3 if several else 1, *total.shape[:-1], len(stack.rows)))
-        parts: list[Any] = [(*entry, by) for entry in stack.families]
-        if isinstance(by, np.ndarray):
-            parts = stack.apart(by)
-        for family, where, body, own in parts:
+        whole: list[Any] = [(*entry, by) for entry in stack.families]
+        for family, where, body, own in stack.apart(by) if isinstance(by, np.ndarray) else whole:
             passage = self._passage(where, body)
             if self._several:
                 force, each = family.linearized_at(passage, own)

@@ -243,12 +243,8 @@ class Rotor:
         G = sp.csr_matrix(K.shape)
         for family in spinning:
             G = G + family.spin_gyroscopic()
-        every = (
-            body.operators.M.tocsr(),
-            K,
-            G,
-            K @ body.dofs.turning(SKEW_UNITS[0], rotations=True),
-        )
+        turned = K @ body.dofs.turning(SKEW_UNITS[0], rotations=True)
+        every = body.operators.M.tocsr(), K, G, turned
         return tuple(sp.csr_matrix(A[keep][:, keep]) for A in every)
 
     @property

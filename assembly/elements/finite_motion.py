@@ -94,20 +94,11 @@ class FiniteMotion(ElementFamily):
         self, forces: Callable[[AnyArray], AnyArray], y: Array, by: Wanted = True
     ) -> tuple[Array, Array]:
         """Forces (E, n) and their derivative by y (E, m n), where the elements have DOFs, by their
-        rates at those of `by`; or that along `by` (E, n)."""
-        n, own, unit = self._forms.shape[-1], self.map.columns, np.eye(y.shape[-1])
-        if isinstance(by, tuple):
-            columns, width = own, n
-            directions = np.hstack([np.eye(n), *(rate * np.eye(n) for rate in by)])[own]
-        else:
-            chosen, width = own if isinstance(by, bool) else by, len(unit)
-            columns = np.concatenate([own, n + chosen, 2 * n + chosen])
-            columns = columns[columns < width]
-            directions = unit[columns]
-        value, each = value_and_jacobian(forces, y, directions)
-        derivative = np.zeros((*each.shape[:-1], width))
-        derivative[..., columns] = each
-        return value, derivative
+        rates at those of `by`."""
+        n, own = self._forms.shape[-1], self.map.columns
+        chosen = by if isinstance(by, np.ndarray) else own
+        columns = np.concatenate([own, n + chosen, 2 * n + chosen])
+        return value_and_jacobian(forces, y, columns[columns < y.shape[-1]])
 
     def _rate_slopes(self, d: Array, coefficients: Array, b: float) -> tuple[Array, Array | None]:
         """The derivatives (E, n, n) by s at s d of M and of the damping of strain rates, s = 0."""
@@ -163,8 +154,9 @@ class FiniteMotion(ElementFamily):
         self.check_range(d)
         M, C = self._linear_rates(passage.omega)
         drag = passage.drag, self._resistance(passage.rayleigh[1])
-        moving, law = d if by is False else state, self.element_forces
-        rests = moving is d and not (np.any(v) or np.any(a))
+        by_u = by is False or isinstance(by, tuple)
+        by_v, by_a = by if isinstance(by, tuple) else (0.0, 0.0)
+        rests, law = by is False and not (np.any(v) or np.any(a)), self.element_forces
         if passage.step is not None:
             before, after = self.map.gather(passage.step)
             law = self.foreseen(before, after, c)
@@ -172,12 +164,11 @@ class FiniteMotion(ElementFamily):
         def forces(at: AnyArray) -> AnyArray:
             if rests:
                 return law(at, c)
-            still = state[..., at.shape[-1] :]
-            still = np.broadcast_to(still, (*at.shape[:-1], still.shape[-1]))
-            at = np.concatenate([at, still], axis=-1)
+            if by_u:
+                at = np.concatenate([at, v + by_v * (at - d), a + by_a * (at - d)], axis=-1)
             return law(at, c, drag)
 
-        value, found = self._derivative(forces, moving, by)
+        value, found = self._derivative(forces, d if by_u else state, by)
         linear = [self._linear_inertia(c), C + self._damping, M]
         for A, x in zip(linear, (d, v, a), strict=True):
             value = value - (A @ x[..., None])[..., 0]

@@ -37,7 +37,6 @@ from assembly.elements.family import Rates
 from assembly.elements.large_rotation import (
     STEP,
     inertia_gradient,
-    jacobian,
     moved_by,
     relative_turn,
     spin_inverse_transposed,
@@ -45,6 +44,7 @@ from assembly.elements.large_rotation import (
     spin_rate_transposed,
     spin_transposed,
     turned_by,
+    value_and_jacobian,
 )
 from assembly.elements.moments import section_moments
 from assembly.elements.taylor import Taylor, cross, value_of
@@ -239,7 +239,7 @@ class LargeBeam:
             return np.asarray(self._on_nodes(x, forces))
 
         elastic = np.moveaxis(forces.rate.imag, 0, -1) / STEP
-        return np.asarray(elastic + jacobian(inertia, 0.0 * d))
+        return np.asarray(elastic + value_and_jacobian(inertia, 0.0 * d)[1])
 
     def strain_slope(self, d: Array, coefficients: Array) -> Array:
         """The derivative (E, 6, 12) by s of ∂ρ/∂d at s d, under s coefficients, at s = 0."""
@@ -304,9 +304,8 @@ class LargeBeam:
             None if drag is None else drag[..., None, :, :],
         )
         d, at = value_of(path), value_of(y)
-        frame = 0.5 * (d[..., None, 3:6] + d[..., None, 9:])
         arm = st.X - shapes.ends[:, None, 0] + at[..., :3]
-        own = turned_by(-frame, force)
+        own = turned_by(-value_of(turns[0]), force)
         on_fields = self._lengths * np.concatenate([own, moment], axis=-1)
         on_seen = on_seen + element_product(self._on_fields, on_fields, points=True)
         torque = (self._lengths * cross(arm, own)).sum(axis=-2)

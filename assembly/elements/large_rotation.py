@@ -15,7 +15,7 @@ from scipy.special import zeta
 
 from assembly.elements.section_inertia import SectionInertia
 from assembly.elements.taylor import Taylor, cross, value_of
-from assembly.kinematics import FRAME_UNITS, SKEW_UNITS
+from assembly.kinematics import FRAME_UNITS, SKEW_UNITS, axial
 from assembly.types import AnyArray, Array
 
 _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π
@@ -195,16 +195,7 @@ def _inertia_work(
         turned = turned + change + np.matmul(wide + back @ drag @ R, wide)
     arm = (turned @ inertia.eta[..., None])[..., 0]
     force = inertia.m[..., None] * a + (R @ arm[..., None])[..., 0]
-    product = turned @ inertia.J
-    couple = np.stack(
-        [
-            product[..., 2, 1] - product[..., 1, 2],
-            product[..., 0, 2] - product[..., 2, 0],
-            product[..., 1, 0] - product[..., 0, 1],
-        ],
-        axis=-1,
-    )
-    couple = couple + cross(inertia.eta, (back @ a[..., None])[..., 0])
+    couple = axial(turned @ inertia.J) + cross(inertia.eta, (back @ a[..., None])[..., 0])
     moments: list[AnyArray] = []
     for part in reversed(parts):
         (moment,) = _turning_parts(inertia, [spin_transposed(part, couple)])
@@ -249,20 +240,17 @@ def _product(turns: Sequence[Any]) -> Any:
     return first
 
 
-def jacobian(gradient: Callable[[AnyArray], AnyArray], y: Array) -> Array:
-    """∂gradient/∂y (..., m, m) of an analytic function of y (..., m)."""
-    return value_and_jacobian(gradient, y)[1]
-
-
 def value_and_jacobian(
-    gradient: Callable[[AnyArray], AnyArray], y: Array, directions: Array | None = None
+    gradient: Callable[[AnyArray], AnyArray], y: Array, columns: Any = slice(None)
 ) -> tuple[Array, Array]:
-    """An analytic function of y (..., m) and its derivatives (..., n, k) along directions (k, m),
-    those of y by default, by complex steps.
+    """An analytic function of y (..., m) and its derivative (..., n, m), by complex steps.
 
-    gradient takes all shifted copies at once, in a leading axis.
+    gradient takes all shifted copies at once, in a leading axis. columns: of the derivative, that
+    are wanted; the others are zero.
     """
     m = y.shape[-1]
-    steps = 1j * STEP * (np.eye(m) if directions is None else directions)
+    steps = 1j * STEP * np.eye(m)[columns]
     both = np.asarray(gradient(y + steps.reshape(-1, *(1,) * (y.ndim - 1), m)))
-    return both[0].real, np.moveaxis(both.imag, 0, -1) / STEP
+    derivative = np.zeros((*both.shape[1:], m))
+    derivative[..., columns] = np.moveaxis(both.imag, 0, -1) / STEP
+    return both[0].real, derivative

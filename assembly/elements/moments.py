@@ -18,7 +18,7 @@ import numpy as np
 
 from assembly.elements.large_rotation import section_rotation
 from assembly.elements.section_inertia import SectionInertia
-from assembly.kinematics import skew
+from assembly.kinematics import axial, skew
 from assembly.types import Array
 
 SIZE = 7
@@ -73,6 +73,4 @@ def kinetic_energy(A: Array, twist: Array) -> Array:
 def momenta(A: Array, twist: Array) -> tuple[Array, Array]:
     """Momenta (..., 3), N·s, and angular momenta about the frames' origins, N·m·s, own axes."""
     product = A @ velocity_map(twist).swapaxes(-1, -2)  # ∫ z vᵀ dm
-    xv = product[..., 1:4, :]
-    turned = xv - xv.swapaxes(-1, -2)
-    return product[..., 0, :], turned[..., [1, 2, 0], [2, 0, 1]]
+    return product[..., 0, :], -axial(product[..., 1:4, :])

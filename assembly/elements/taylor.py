@@ -72,11 +72,8 @@ class Taylor(NDArrayOperatorsMixin):
     def polynomial(self, coefficients: Any) -> Taylor:
         """Σ c_k f^k, the lowest power first; c_k numbers or arrays to broadcast with."""
         f, df, ddf = self.data
-        p, slope, half = (
-            coefficients[-1] + 0.0 * f,
-            0.0 * f,
-            0.0 * f,
-        )  # p, p′, ½p″ by Horner's scheme
+        # p, p′, ½p″ by Horner's scheme.
+        p, slope, half = coefficients[-1] + 0.0 * f, 0.0 * f, 0.0 * f
         for c in coefficients[-2::-1]:
             half = half * f + slope
             slope = slope * f + p

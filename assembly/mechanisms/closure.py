@@ -60,8 +60,7 @@ class Closure:
         start = assembled(self.equations, initial)
         check_rank(self.equations, start)
         # To round-off, as at all other times: an error of the position is one of accelerations.
-        near = Pose(start.r[None].copy(), start.R[None].copy())
-        start = self._newton_all(np.zeros(1), near, np.ones(1, dtype=bool))[0].at(0)
+        start = self._newton(0.0, start) or start
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
         self._step = {1: 1e-3, -1: 1e-3}  # to the next anchor, s
         self._walls: dict[int, _Wall] = {}
@@ -277,8 +276,8 @@ class Closure:
 
     def _newton(self, t: float, pose: Pose) -> Pose | None:
         """Newton to round-off from a near pose; None where it does not converge."""
-        near = Pose(pose.r[None].copy(), pose.R[None].copy())
-        found, closed = self._newton_all(np.array([t]), near, np.ones(1, dtype=bool))
+        near, usable = Pose.stacked([pose]), np.ones(1, dtype=bool)
+        found, closed = self._newton_all(np.array([t]), near, usable)
         return found.at(0) if closed[0] else None
 
     def _stuck(self, t: float, last: float, pose: Pose) -> None:

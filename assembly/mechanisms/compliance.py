@@ -29,9 +29,9 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from assembly.elements.large_rotation import (
-    jacobian,
     spin_inverse_matrix,
     spin_inverse_transposed,
+    value_and_jacobian,
 )
 from assembly.elements.taylor import Taylor, matrix_product
 from assembly.errors import MechanismError
@@ -109,7 +109,7 @@ class Deflections:
         e = self.translation.evaluate(frames.values, t)
         relative, phi = self._turned(e)
         A, R = spin_inverse_matrix(phi).swapaxes(-1, -2), relative.value[..., None, :, :]
-        change = jacobian(spin_inverse_matrix, phi)
+        change = value_and_jacobian(spin_inverse_matrix, phi)[1]
         twice = np.einsum("...jkl,...li->...kij", change, A)
         twice = 0.5 * (twice + twice.swapaxes(-1, -2))
         H = np.zeros((*phi.shape, 12, 12))

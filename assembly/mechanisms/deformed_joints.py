@@ -131,7 +131,7 @@ class DeformedJoints:
         W = np.zeros((*leading, len(self._slots), 6, self._columns.shape[1]))
         for number, (_, _, slots, places) in enumerate(self._slots):
             W[..., number, :, : len(slots)] = carried[number].W.data[..., places]
-        read = topology.where_read(gradient).reshape(*gradient.shape[:-1], 2, 1, 6)
+        read = np.where(topology.read, gradient, 0.0).reshape(*gradient.shape[:-1], 2, 1, 6)
         moved = Taylor(W).along(topology.row_points, -3)
         each = matrix_product(Taylor(read), moved).data[..., 0, :]
         rows = np.arange(len(topology.row_points))[:, None]

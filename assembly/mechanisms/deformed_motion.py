@@ -24,18 +24,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from assembly.bodies.in_motion import (
-    K_D,
-    K_G,
-    BodiesMotion,
-    C,
-    D,
-    Energies,
-    K,
-    M,
-    Momenta,
-    Powers,
-)
+from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, Energies, K, Momenta, Powers
 from assembly.bodies.nonlinear import ITERATIONS
 from assembly.elements.family import Wanted
 from assembly.elements.taylor import Taylor
@@ -46,7 +35,7 @@ from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.system.frozen import FrozenSystem
-from assembly.types import Array, Index
+from assembly.types import Array
 
 
 class DeformedMotion:
@@ -304,37 +293,18 @@ class DeformedState:
         dict of str to ndarray
             Over the independent degrees of freedom, (entries,); those that are zero are left out.
         """
-        return self._with_joints(self.bodies.parts())
-
-    def _with_joints(self, bodies: Array) -> dict[str, Array]:
-        """The named matrices (entries,), from the values (parts, entries) of those of the
-        bodies."""
-        (joints, loads), values = self._joint_terms(), bodies[:, None]
-        for slots, block in loads:
-            turned = block.swapaxes(-1, -2)
-            values[K_G][:, slots] += 0.5 * (block + turned).reshape(1, -1)
-            values[K_D][:, slots] += 0.5 * (block - turned).reshape(1, -1)
-        T = self._transform(self.motion.rows(self.path))
-        found = self.motion.elastic.moving_pattern.reduce(values, T, joints)
+        found = self.motion.elastic.moving_pattern.reduce(*self._with_joints(self.bodies.parts()))
         return {name: part[0] for name, part in found.items()}
 
-    def _sums(self, bodies: Array) -> list[Array]:
+    def _sums(self, exact: Wanted) -> list[Array]:
         """The derivatives (P, entries) of the residual by accelerations, velocities and q at P
-        instants, from the values (parts, ..., entries) of those of the bodies."""
-        (joints, loads), parts = (
-            self._joint_terms(),
-            bodies.reshape(len(bodies), -1, bodies.shape[-1]),
-        )
-        values = np.stack([parts[M], parts[C] + parts[D], parts[K:].sum(axis=0)])
-        for slots, block in loads:
-            values[2][:, slots] += block.reshape(values.shape[1], -1)
-        of_joints = {1: joints[D], 2: joints[K] + joints[K_G] + joints[K_D]}
-        T = self._transform(self.motion.rows(self.path))
-        return self.motion.elastic.moving_pattern.reduce_sums(values, T, of_joints)
+        instants."""
+        bodies = self.bodies.tangents(exact)
+        return self.motion.elastic.moving_pattern.reduce_sums(*self._with_joints(bodies))
 
-    def _joint_terms(self) -> tuple[dict[int, Array], list[tuple[Index, Array]]]:
-        """What joints add to parts over the constrained DOFs, (P, J, J), and the stiffness of
-        loads with its places among the entries."""
+    def _with_joints(self, bodies: Array) -> tuple[Array, Taylor, dict[int, Array]]:
+        """Values (parts, P, entries) of the bodies, (parts, ..., entries), with the stiffness of
+        loads, the jet of T, and what joints add to parts over the constrained DOFs, (P, J, J)."""
         m, topology = self.motion, self.motion.topology
         J, times = len(topology.touched), np.atleast_1d(m.state.t)
         joints = {part: np.zeros((len(times), J, J)) for part in (K, D, K_D, K_G)}
@@ -345,16 +315,13 @@ class DeformedState:
             springs = topology.compliance.terms(times, G)
             for part, term in zip((K, D, K_D), springs, strict=True):
                 joints[part] += term
-        loads = [
-            (
-                topology.moving.places(
-                    np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))
-                ),
-                block,
-            )
-            for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces)
-        ]
-        return joints, loads
+        values = bodies.reshape(len(bodies), len(times), -1)
+        for numbers, block in m.joints.load_stiffness(self.rows.carried, m._forces):
+            pairs = np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))
+            slots, turned = topology.moving.places(*pairs), block.swapaxes(-1, -2)
+            values[K_G][:, slots] += 0.5 * (block + turned).reshape(len(times), -1)
+            values[K_D][:, slots] += 0.5 * (block - turned).reshape(len(times), -1)
+        return values, self._transform(m.rows(self.path)), joints
 
     @property
     def sparsity(self) -> Pattern:
@@ -395,7 +362,7 @@ class DeformedState:
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        by_a, by_v, by_q = self._sums(self.bodies.tangents(exact))
+        by_a, by_v, by_q = self._sums(exact)
         tocsr = self.sparsity.tocsr
         return tocsr(by_a[0]), tocsr(by_v[0]), tocsr(by_q[0])
 
@@ -407,5 +374,5 @@ class DeformedState:
         list of scipy.sparse.csr_matrix
             (n, n); M and C count in it where joints move the DOFs that they eliminate.
         """
-        by_q = self._sums(self.bodies.tangents(self.motion.slaves))[2]
+        by_q = self._sums(self.motion.slaves)[2]
         return [self.sparsity.tocsr(own) for own in by_q]

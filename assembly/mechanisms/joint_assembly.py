@@ -238,60 +238,60 @@ class ReducedPattern:
         """
         _, S1, S2 = T.data[..., self.partition.slaves, :]
         moved = (K_TRANSPORT, C, S1), (K_TRANSPORT, M, S2), (K_D, D, S1), (C, M, 2.0 * S1)
-        parts = zip(PARTS, self._reduced(len(PARTS), values, T, joint_parts, moved), strict=True)
+        parts = zip(PARTS, self._reduced(values, T, joint_parts, moved), strict=True)
         return {name: data for name, data in parts if np.any(data)}
 
     def reduce_sums(
         self, values: Array, T: Taylor, joint_parts: Mapping[int, Array]
     ) -> list[Array]:
-        """M, damping and stiffness over the masters, as `reduce` has them in parts.
-
-        values of all bodies (3, P, entries), and joint_parts, of these sums.
-        """
+        """M, damping and stiffness over the masters: the sums of what `reduce` finds."""
         _, S1, S2 = T.data[..., self.partition.slaves, :]
-        moved = (1, 0, 2.0 * S1), (2, 1, S1), (2, 0, S2)
-        return list(self._reduced(3, values, T, joint_parts, moved))
+        sums = np.stack([values[M], values[C] + values[D], values[K:].sum(axis=0)])
+        joints = {1: joint_parts[D], 2: joint_parts[K] + joint_parts[K_G] + joint_parts[K_D]}
+        return list(self._reduced(sums, T, joints, ((1, 0, 2.0 * S1), (2, 1, S1), (2, 0, S2))))
 
     def _reduced(
         self,
-        count: int,
         values: Array,
         T: Taylor,
         joint_parts: Mapping[int, Array],
         moved: Sequence[tuple[int, int, Array]],
     ) -> Iterator[Array]:
-        """TᵀXT of the first parts of values (k, P, entries), as `count` values of `sparsity`.
+        """TᵀXT of values (k, P, entries) as values of `sparsity`, k or, with parts that have
+        values by `moved` alone, more.
 
         joint_parts: as of `reduce`. moved: parts to which others times rates of the slaves
         (P, s, m) are added, before Tᵀ.
         """
-        P, J, N = values.shape[1], len(self.touched), len(self.neighbours)
-        order, m = self._order, len(self.partition.masters)
+        k, m = len(values), len(self.partition.masters)
+        count = max(k, 1 + max(to for to, _, _ in moved))
         S0 = T.value[..., self.partition.slaves, :]
-        St, kept = S0.swapaxes(-1, -2), values[:count]
-        XNJ = _dense(values, self._nj, (N, J))
-        XJN = _dense(values, self._jn, (J, N))
-        XJJ = _dense(values, self._jj, (J, J))
+        St, (XNJ, XJN, XJJ) = S0.swapaxes(-1, -2), self._blocks(values)
         for part, added in joint_parts.items():
-            XJJ[part] += added[:, order[:, None], order]
-        NJ, JJ = np.zeros((count, P, N, m)), np.zeros((count, P, J, m))
+            XJJ[part] += self._ordered(added)
+        NJ, JJ = (np.zeros((count, *X.shape[1:-1], m)) for X in (XNJ, XJJ))
+        JN = np.zeros((count, len(T.value), m, XJN.shape[-1]))
         for out, X in ((NJ, XNJ), (JJ, XJJ)):
-            free, tied = X[: len(kept), ..., :m], X[..., m:]
-            np.add(free, tied[: len(kept)] @ S0, out=out[: len(kept)])
+            free, tied = X[..., :m], X[..., m:]
+            np.add(free, tied @ S0, out=out[:k])
             for to, of, rate in moved:
                 if np.any(rate):
                     out[to] += tied[of] @ rate
-        JN, beside = np.zeros((count, P, m, N)), XJN[: len(kept)]
-        np.add(beside[..., :m, :], St @ beside[..., m:, :], out=JN[: len(kept)])
-        square = JJ[..., :m, :] + St @ JJ[..., m:, :]
-        return self._placed(kept, NJ, JN, square)
+        np.add(XJN[..., :m, :], St @ XJN[..., m:, :], out=JN[:k])
+        return self._placed(values, NJ, JN, JJ[..., :m, :] + St @ JJ[..., m:, :])
+
+    def _blocks(self, values: Array) -> list[Array]:
+        """NJ, JN and JJ of values of all bodies (k, P, entries), dense, the slaves last."""
+        J, N = len(self.touched), len(self.neighbours)
+        blocks = (self._nj, (N, J)), (self._jn, (J, N)), (self._jj, (J, J))
+        return [_dense(values, block, shape) for block, shape in blocks]
+
+    def _ordered(self, joints: Array) -> Array:
+        """Matrices (..., J, J) over the constrained DOFs, the slaves last."""
+        return joints[..., self._order[:, None], self._order]
 
     def reduce_changes(
-        self,
-        base: tuple[Array, Array],
-        changes: tuple[Array, Array],
-        T: Array,
-        slope: Array,
+        self, base: tuple[Array, Array], changes: tuple[Array, Array], T: Array, slope: Array
     ) -> Array:
         """(T + T′)ᵀ(X + X′)(T + T′) − TᵀXT of matrices X (base) and their changes X′.
 
@@ -300,21 +300,11 @@ class ReducedPattern:
         base, changes: values of all bodies (k, P, entries), and what joints add over the
         constrained DOFs, (k, P, J, J). T, slope T′ (P, J, m).
         """
-        J, N = len(self.touched), len(self.neighbours)
-        order, m = self._order, len(self.partition.masters)
+        m = len(self.partition.masters)
         here, S = T[:, self.partition.slaves], slope[:, self.partition.slaves]
         Y, Yt, St = here + S, (here + S).swapaxes(-1, -2), S.swapaxes(-1, -2)
-        (XNJ, XJN, XJJ), (CNJ, CJN, CJJ) = (
-            tuple(
-                _dense(values, block, shape)
-                for block, shape in ((self._nj, (N, J)), (self._jn, (J, N)), (self._jj, (J, J)))
-            )
-            for values in (base[0], changes[0])
-        )
-        XJJ, CJJ = (
-            X + joints[..., order[:, None], order]
-            for X, joints in ((XJJ, base[1]), (CJJ, changes[1]))
-        )
+        (XNJ, XJN, XJJ), (CNJ, CJN, CJJ) = (self._blocks(own) for own, _ in (base, changes))
+        XJJ, CJJ = XJJ + self._ordered(base[1]), CJJ + self._ordered(changes[1])
         NJ = CNJ[..., :m] + (CNJ[..., m:] @ Y + XNJ[..., m:] @ S)
         JN = CJN[..., :m, :] + Yt @ CJN[..., m:, :] + St @ XJN[..., m:, :]
         changed = CJJ[..., :m] + CJJ[..., m:] @ Y + XJJ[..., m:] @ S

@@ -30,7 +30,7 @@ from assembly.bodies.body import Body
 from assembly.elements.large_rotation import rotation, spin_matrix, spin_rate_transposed
 from assembly.elements.taylor import Taylor, matrix_product
 from assembly.errors import ConvergenceError, MechanismError
-from assembly.kinematics import skew
+from assembly.kinematics import axial, skew
 from assembly.magnitudes import EQUAL, WRITTEN
 from assembly.mechanisms.joints import GROUND, Joint, Point
 from assembly.types import Array, Index
@@ -200,25 +200,17 @@ def _polar(F: Taylor) -> Taylor:
     left, _, right = np.linalg.svd(F.value)
     left[..., 2] *= np.linalg.det(left @ right)[..., None]
     E = left @ right
-    value: Array = F.value
-    rate: Array = F.rate
     back = E.swapaxes(-1, -2)
-    S, dF = back @ value, back @ rate
+    S, dF = back @ F.value, back @ F.rate
     P = _inverse(_traced(Taylor.constant(S))).value
-    spin = (P @ _axial(dF)[..., None])[..., 0]
+    spin = (P @ axial(dF)[..., None])[..., 0]
     wide = skew(spin)
     # The rate of (tr S I − S) Ω = axial(EᵀḞ), with Ṡ = EᵀḞ − Ω̃S.
     dS = dF - wide @ S
     dD = _traced(Taylor(dS)).data
-    second = _axial(back @ F.second - wide @ dF) - (dD @ spin[..., None])[..., 0]
+    second = axial(back @ F.second - wide @ dF) - (dD @ spin[..., None])[..., 0]
     acceleration = skew((P @ second[..., None])[..., 0])
     return Taylor(np.stack([E, E @ wide, E @ (wide @ wide + acceleration)]))
-
-
-def _axial(M: Array) -> Array:
-    """The axial vector of M − Mᵀ."""
-    A = M - M.swapaxes(-1, -2)
-    return np.stack([A[..., 2, 1], A[..., 0, 2], A[..., 1, 0]], axis=-1)
 
 
 @dataclass(frozen=True)

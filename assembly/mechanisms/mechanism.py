@@ -154,12 +154,8 @@ class Mechanism(ElasticMechanism):
 
         It is `period` unless a force, a stiffness or a damping is a function of time.
         """
-        topology = self.topology
-        given: list[object] = [load.force for load in topology.applied.loads]
-        given += [value for d in topology.drivers for value in (d.stiffness, d.damping)]
-        bushings = topology.compliance.bushings
-        given += [value for b in bushings for value in (b.stiffness, b.damping)]
-        return None if any(callable(value) for value in given) else self.period
+        varies = any(callable(load.force) for load in self.topology.applied.loads)
+        return None if varies or self.topology.compliance.varies else self.period
 
     def freeze(
         self,
@@ -285,10 +281,8 @@ class Mechanism(ElasticMechanism):
         # Drivers that neither hold nor vibrate.
         free = ~elastic.held & ~self.closure.rows.gives
         rigid = without_stiffness(self.dynamics.released(now, free))
-        parts, Q = (
-            found.parts,
-            pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value),
-        )
+        parts = found.parts
+        Q = pattern.reduce_vector(self.dynamics.load(now, elastic.held), T.value)
         if deflected:
             # Elastic drives and bushings of no stiffness too: K is singular there, not its factor.
             released = without_stiffness(self.dynamics.released(now, ~elastic.held))

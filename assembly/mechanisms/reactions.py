@@ -113,12 +113,12 @@ class InverseDynamics:
         self.topology, self.closure, self.gravity = topology, closure, gravity
         self._fields = [body.rigid_fields() for body in topology.bodies.values()]
         self._inertia = [body.operators.inertia_loads for body in topology.bodies.values()]
-        # Force and moment about the body's origin, per unit kinematics and per applied force.
-        pairs = list(zip(self._fields, self._inertia, strict=True))
-        self._by_motion = np.array([fields.T @ loads for fields, loads in pairs])
         self._dampers = [body.operators.damper_loads for body in topology.bodies.values()]
-        dampers = zip(self._fields, self._dampers, strict=True)
-        self._by_twist = np.array([fields.T @ loads for fields, loads in dampers])
+        # Force and moment about the body's origin, per unit kinematics and per unit twist.
+        self._by_motion, self._by_twist = (
+            np.array([fields.T @ own for fields, own in zip(self._fields, loads, strict=True)])
+            for loads in (self._inertia, self._dampers)
+        )
         self._applied = [topology.applied.unit_loads(i) for i in range(len(self._fields))]
 
     def at(self, state: RigidState) -> Instant:
@@ -149,12 +149,7 @@ class InverseDynamics:
         )
 
     def _multipliers(
-        self,
-        state: RigidState,
-        loading: Array,
-        forces: Array,
-        steady: Array,
-        wrench: Array,
+        self, state: RigidState, loading: Array, forces: Array, steady: Array, wrench: Array
     ) -> Array:
         """λ (..., m) of all conditions: J is square and regular, so Jᵀλ = Q has one solution."""
         resultants = (self._by_motion @ loading[..., None])[..., 0]

@@ -46,23 +46,15 @@ class ReducedMechanism(Mechanism):
         self._preferred = {}
         elastic = (full if like is None else like).elastic(driven)
         self._wide = ElasticReduction(full.topology, elastic.held, elastic.partition, elastic.frame)
+        gone = link_slaves(like or full, driven).items()
+        each = zip(gone, self.topology.offsets[:-1], strict=True)
         slaves = np.concatenate(
-            [
-                first + (np.arange(len(own)) if name in links else own)
-                for (name, own), first in zip(
-                    link_slaves(like or full, driven).items(),
-                    self.topology.offsets[:-1],
-                    strict=True,
-                )
-            ]
+            [first + (np.arange(len(own)) if name in links else own) for (name, own), first in each]
         )
         found = np.searchsorted(self.topology.touched, np.sort(slaves))
         partition = Partition(found, np.setdiff1d(np.arange(len(self.topology.touched)), found))
-        self._reductions = {
-            tuple(elastic.held.tolist()): ElasticReduction(
-                self.topology, elastic.held, partition, elastic.frame
-            )
-        }
+        own_reduction = ElasticReduction(self.topology, elastic.held, partition, elastic.frame)
+        self._reductions = {tuple(elastic.held.tolist()): own_reduction}
 
     def is_large(self, body: str) -> bool:
         """No body is: those that were are reduced."""

@@ -50,9 +50,10 @@ class Topology:
     offsets: first DOF of each body among all, and their number at the end. units (units, 2): points
     and entries through which joints load the bodies, forces and moments; own: for each body which
     of them load it. unit_of (rows, 12): the unit of each gradient entry, one past the last for
-    none. motions (units, DOFs): displacements and rotations of all units. touched (J,): DOFs that
-    some condition reads, or that a load stiffens. seen: `motions` over these, dense, with a row of
-    zeros for "none". length: the farthest joint point from its frame's origin, m, or 1.
+    none; read (rows, 12): whether there is one. motions (units, DOFs): displacements and rotations
+    of all units. touched (J,): DOFs that some condition reads, or that a load stiffens. seen:
+    `motions` over these, dense, with a row of zeros for "none". length: the farthest joint point
+    from its frame's origin, m, or 1.
     """
 
     bodies: dict[str, Body]
@@ -77,8 +78,8 @@ class Topology:
             for x in (tied * self.rows.distance[:, None], self.rows.directions)
         )
         self.length = far if far > 0.0 else 1.0
-        self._read = self._find_read()
-        row, entry = np.nonzero(self._read)
+        self.read = self._find_read()
+        row, entry = np.nonzero(self.read)
         pairs = np.stack([row_points[row, entry // 6], entry % 6], axis=1)
         self.units: Index = np.unique(pairs, axis=0)
         of_units = self.body_of[self.units[:, 0]]
@@ -86,7 +87,7 @@ class Topology:
         place = np.full((len(points), 6), len(self.units), dtype=np.intp)
         place[tuple(self.units.T)] = np.arange(len(self.units))
         of_entries = place[row_points].reshape(-1, 12)
-        self.unit_of: Index = np.where(self._read, of_entries, len(self.units))
+        self.unit_of: Index = np.where(self.read, of_entries, len(self.units))
         self._pair_sum = self._find_pair_sum()
         self.motions = self._find_motions()
         self._check_motions()
@@ -192,15 +193,11 @@ class Topology:
         span = slice(self.offsets[body], self.offsets[body + 1])
         return np.asarray(self.motions[self.own[body]][:, span].toarray().T)
 
-    def where_read(self, gradient: Array) -> Array:
-        """Gradients (..., rows, 12) without what is no motion of a unit."""
-        return np.where(self._read, gradient, 0.0)
-
     def on_units(self, gradient: Array) -> Array:
         """Gradients (..., rows, 12) as (..., rows, units)."""
         out = np.zeros((*gradient.shape[:-1], len(self.units) + 1))
         rows = np.arange(len(self.row_points))[:, None]
-        out[..., rows, self.unit_of] = self.where_read(gradient)
+        out[..., rows, self.unit_of] = np.where(self.read, gradient, 0.0)
         return out[..., :-1]
 
     def spread(self, gradient: Array) -> Array:
@@ -297,20 +294,15 @@ class Topology:
     def fitted(self) -> dict[int, tuple[Index, Array]]:
         """Best-fit rotations that joints use: the constrained DOFs (k,) of their nodes, and the
         second derivatives (3, k, k) of the three rotations by these."""
-        out = {}
-        turning = set(self.units[self.units[:, 1] >= 3, 0].tolist())
-        place = np.full(int(self.offsets[-1]), -1, dtype=np.intp)
-        place[self.touched] = np.arange(len(self.touched))
-        for number in sorted(turning):
+        out, bodies = {}, list(self.bodies.values())
+        for number in np.unique(self.units[self.units[:, 1] >= 3, 0]).tolist():
             point = self.points[number]
             if len(point.nodes) > 1:
-                body = list(self.bodies.values())[point.body]
-                own, second = point.forms(body, self.planar).second
-                slots = place[self.offsets[point.body] + own]
-                known = np.flatnonzero(slots >= 0)
-                if len(known) < len(slots):
-                    slots, second = slots[known], second[:, known[:, None], known]
-                out[number] = (slots, second)
+                own, second = point.forms(bodies[point.body], self.planar).second
+                dofs = self.offsets[point.body] + own
+                known = np.flatnonzero(np.isin(dofs, self.touched))
+                slots = np.searchsorted(self.touched, dofs[known])
+                out[number] = (slots, second[:, known[:, None], known])
         return out
 
     @property

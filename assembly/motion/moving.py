@@ -226,11 +226,9 @@ class MovingBody:
         at = as_number(t, "t", MotionError)
         if not np.isfinite(at):
             raise MotionError(f"t: must be a finite time in s, got {at}")
-        now = self.motion.at(at)
-        rates = dict(t=at, omega=now.omega, epsilon=now.epsilon, acceleration=now.acceleration)
-        if np.any(now.velocity):
-            rates["velocity"] = now.velocity
-        return self.body.freeze_kinematics(now, self.prestress, rates)
+        system = self.body.freeze_kinematics(self.motion.at(at), self.prestress)
+        system.parameters = dict(t=at, **system.parameters)
+        return system
 
     def displaced(
         self,
