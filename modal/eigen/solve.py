@@ -298,7 +298,7 @@ def _block(problem: ModeProblem, seed: int, share: float = 0.1) -> Modes | None:
     share: of the backward error allowed, at which it stops.
     """
     quadratic, chain = problem.quadratic, problem.chain
-    if not quadratic.symmetric_mass or not has_symmetric_null_space(quadratic, chain):
+    if not quadratic.system.symmetric_mass or not has_symmetric_null_space(quadratic, chain):
         return None
     solver: BlockSolver | None = None
     try:
