@@ -9,12 +9,7 @@ import scipy.sparse as sp
 
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
-from assembly.system.frozen import (
-    DAMPING_PARTS,
-    STIFFNESS_PARTS,
-    FrozenSystem,
-    check_is_frozen,
-)
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
 from modal.eigen.quadratic import Quadratic, in_units
 from modal.eigen.tolerances import HALF, SURE

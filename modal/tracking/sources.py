@@ -23,13 +23,7 @@ from modal.reduction.tolerances import TRAINING
 from modal.tracking.snapshot import Snapshot, small_snapshots
 from modal.tracking.stencil import differences, stencil_of
 from modal.tracking.sweep import Request
-from modal.tracking.variation import (
-    Derivatives,
-    Variation,
-    projected,
-    variations,
-    window_space,
-)
+from modal.tracking.variation import Derivatives, Variation, projected, variations, window_space
 from modal.tracking.whirl import Whirl, WhirlForms
 from modal.types import Array
 
