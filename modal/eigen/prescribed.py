@@ -323,9 +323,7 @@ def prescribed_motion(system: FrozenSystem, images: RigidImages | None = None) -
 def prescribed_modes(
     system: FrozenSystem, eigenvalues: Complex, right: Complex, deflated: int
 ) -> Mask:
-    """Which eigenpairs (k,), shapes (n, k) of any length, are prescribed."""
-    if not system.rigid.shape[1]:
-        return np.zeros(len(eigenvalues), dtype=bool)
+    """Which eigenpairs (k,), shapes (n, k) of any length, of a free system are prescribed."""
     images = rigid_images(system)
     mass = (right.conj() * (system.M @ right)).sum(axis=0).real
     shares = images.mass_fields.T @ (right / np.sqrt(mass))

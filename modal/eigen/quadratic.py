@@ -70,7 +70,7 @@ class Quadratic:
     @cached_property
     def conservative(self) -> bool:
         """M and K symmetric, C skew, so the spectrum is symmetric to the imaginary axis (P3)."""
-        return self.symmetric_mass and self.system.is_conservative
+        return self.system.symmetric_mass and self.system.is_conservative
 
     @cached_property
     def reversible(self) -> bool:
@@ -89,23 +89,20 @@ class Quadratic:
         return abs(elastic) / max(damping, float(np.finfo(float).tiny))
 
     @property
-    def symmetric_mass(self) -> bool:
-        return self.system.symmetric_mass
-
-    @property
     def symmetric_stiffness(self) -> bool:
         return self.system.symmetric_stiffness
 
     @property
     def symmetric(self) -> bool:
         """M, C and K all symmetric: the left vectors are the conjugate right ones."""
-        return self.symmetric_mass and self.system.symmetric_damping and self.symmetric_stiffness
+        system = self.system
+        return system.symmetric_mass and system.symmetric_damping and self.symmetric_stiffness
 
     @cached_property
     def transposed(self) -> Quadratic:
         """Mᵀ, Cᵀ, Kᵀ: its right vectors are the conjugates of the left vectors here."""
         # The transpose of a CSR matrix is a CSC matrix of the same arrays: nothing is copied.
-        M = self.M if self.symmetric_mass else self.M.T
+        M = self.M if self.system.symmetric_mass else self.M.T
         C = self.C if self.system.symmetric_damping else self.C.T
         K = self.K if self.symmetric_stiffness else self.K.T
         made = Quadratic(self.system, (M, C, K))

@@ -10,12 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from assembly.arguments import check_between, check_choice, shown
-from assembly.errors import (
-    AccuracyError,
-    ConvergenceError,
-    InputError,
-    SingularSystemError,
-)
+from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
 from assembly.magnitudes import check_count
 from assembly.optional import installed
 from assembly.system.frozen import FrozenSystem, check_is_frozen
@@ -233,13 +228,12 @@ def _with_found_null_space(
         completed = _completed(system)
         if completed is None:
             raise
-        return run(completed, Quadratic(completed), without_stiffness(completed))
-    # K is singular to round-off where |λ|² is below ZERO ‖K‖/‖M‖.
-    if np.all(np.abs(modes.eigenvalues) > GROUP * quadratic.frequency_scale):
-        return modes
-    completed = _completed(system)
-    if completed is None:
-        return modes
+    else:
+        # K is singular to round-off where |λ|² is below ZERO ‖K‖/‖M‖.
+        regular = np.all(np.abs(modes.eigenvalues) > GROUP * quadratic.frequency_scale)
+        completed = None if regular else _completed(system)
+        if completed is None:
+            return modes
     return run(completed, Quadratic(completed), without_stiffness(completed))
 
 
@@ -298,7 +292,7 @@ def _block(problem: ModeProblem, seed: int, share: float = 0.1) -> Modes | None:
     share: of the backward error allowed, at which it stops.
     """
     quadratic, chain = problem.quadratic, problem.chain
-    if not quadratic.symmetric_mass or not has_symmetric_null_space(quadratic, chain):
+    if not quadratic.system.symmetric_mass or not has_symmetric_null_space(quadratic, chain):
         return None
     solver: BlockSolver | None = None
     try:

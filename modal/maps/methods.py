@@ -51,6 +51,7 @@ class Method:
     """Solves the points of a map. What is given here is that of a method without a basis."""
 
     solver: str
+    grid: Grid
 
     def prepare(self) -> Mapping[str, NDArray[Any]]:
         """Compute what all tiles share, and return the arrays to store with the map."""
@@ -64,8 +65,8 @@ class Method:
         raise NotImplementedError
 
     def prints(self) -> Prints:
-        """The fingerprints that identify the model of a stored map."""
-        raise NotImplementedError
+        """The fingerprints that identify the model of a stored map: of its points."""
+        return _point_prints(self.grid, lambda system: system)
 
     def destroy(self) -> None:
         """Release the factorizations."""
@@ -93,9 +94,6 @@ class FullMethod(Method):
 
     def __init__(self, grid: Grid, k: int) -> None:
         self.grid, self.k = grid, k
-
-    def prints(self) -> PointPrints:
-        return _point_prints(self.grid, lambda system: system)
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         points = self.grid.points(tile)
@@ -331,9 +329,6 @@ class StackMethod(SpaceMethod):
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         pass
 
-    def prints(self) -> PointPrints:
-        return _point_prints(self.grid, lambda system: system)
-
     def located(self, tile: Slices) -> tuple[Any, Mask]:
         """Numbers of points, and which of them a basis can hold."""
         self.family = StackFamily(self.grid.freeze, self.grid.points(tile), self.grid.first.n)
@@ -375,11 +370,7 @@ class StackMethod(SpaceMethod):
         except BasisError:
             return None
         self.space = space
-        held = [
-            point
-            for point, held in zip(self.family.points, self.family.stackable, strict=True)
-            if held
-        ]
+        held = [self.family.points[p] for p in np.flatnonzero(self.family.stackable)]
         spot_check(space, [point for point in checked if point in held], self.checks)
         return space
 

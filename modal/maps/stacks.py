@@ -10,8 +10,9 @@ from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.system.frozen import FrozenSystem
 from modal.proofs.verdict import ALL_MODES
 from modal.reduction.affine import Freeze, Point
+from modal.reduction.space import grouped
 from modal.tracking.smooth_space import SmoothFamily
-from modal.types import Array, Index
+from modal.types import Array
 
 
 class SystemStack:
@@ -41,7 +42,12 @@ class StackFamily(SmoothFamily):
         systems = [freeze(point) for point in points]
         self.points, self.stackable = list(points), np.zeros(len(points), dtype=bool)
         whole = np.zeros((3, len(points), n, n))
-        for numbers in _of_one_kind(systems):
+        # Instants of one mechanism together, others each by itself.
+        kinds = [
+            (id(s.mechanism), *s.options.values()) if isinstance(s, MechanismSystem) else p
+            for p, s in enumerate(systems)
+        ]
+        for numbers in grouped(kinds):
             first = systems[numbers[0]]
             if isinstance(first, MechanismSystem):
                 series = first.at([systems[p].parameters["t"] for p in numbers])
@@ -65,14 +71,3 @@ class StackFamily(SmoothFamily):
 def is_stackable(system: FrozenSystem, n: int) -> bool:
     """Whether a system of n degrees of freedom is small, and nothing is free to move."""
     return bool(system.n == n <= ALL_MODES and not system.rigid.shape[1] and system.symmetric_mass)
-
-
-def _of_one_kind(systems: Sequence[FrozenSystem]) -> list[Index]:
-    """Numbers of the systems that are instants of one mechanism; others each by itself."""
-    groups: dict[object, list[int]] = {}
-    for p, system in enumerate(systems):
-        kind: object = p
-        if isinstance(system, MechanismSystem):
-            kind = id(system.mechanism), *system.options.values()
-        groups.setdefault(kind, []).append(p)
-    return [np.array(numbers) for numbers in groups.values()]

@@ -315,6 +315,5 @@ def _short(value: Any) -> str:
 def columns(verdicts: Sequence[Verdict], source: NDArray[np.int8]) -> dict[str, NDArray[Any]]:
     """Verdicts of points as the columns of the dataset."""
     names = [name for name in MAP if name not in ("source", "done")]
-    return {name: np.array([getattr(v, name) for v in verdicts]) for name in names} | {
-        "source": source
-    }
+    found = {name: np.array([getattr(v, name) for v in verdicts]) for name in names}
+    return found | {"source": source}

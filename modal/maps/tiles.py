@@ -85,13 +85,8 @@ def begin(
 def fill(comm: Any | None, held: MapStore, method: Method, quiet: bool | None) -> None:
     """Compute the tiles that are missing, each on one rank. The first fault of any rank is raised
     on all of them."""
-    with tqdm(
-        total=int(np.prod(held.shape)),
-        initial=held.finished,
-        desc="map",
-        unit="point",
-        disable=quiet,
-    ) as bar:
+    total, done = int(np.prod(held.shape)), held.finished
+    with tqdm(total=total, initial=done, desc="map", unit="point", disable=quiet) as bar:
 
         def compute(tile: Slices) -> Mapping[str, NDArray[Any]] | None:
             columns = method.tile(tile)

@@ -80,8 +80,7 @@ class Box:
     @property
     def growth(self) -> float:
         """The largest Re λ that is possible, 1/s."""
-        W = self.angular_frequency
-        return float(np.sqrt(W * (W + self.gyroscopic) + self.softening))
+        return float(np.sqrt(self.stiffness + self.softening))
 
     @property
     def stiffness(self) -> float:

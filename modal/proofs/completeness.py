@@ -166,7 +166,7 @@ class Completeness:
         half = shared.frequency
         unit = half[:, None] * Q
         U = la.qr(unit, mode="full")[0][:, Q.shape[1] :] / half[:, None]
-        smaller_forms = self.forms(smaller)
+        own = self.forms(smaller)
 
         def both(sketched: float, wider: float, weights: Array) -> float:
             """The smaller of two bounds of the coupling; one is exact within the shared basis."""
@@ -183,13 +183,9 @@ class Completeness:
 
         return replace(
             self._widened(forms, shared, U),
-            mass_coupling=both(
-                smaller_forms.mass_coupling, forms.mass_coupling, self.reference.mass_weights
-            ),
-            coupling=all_of(smaller_forms.coupling, forms.coupling, self.changes),
-            damping_coupling=all_of(
-                smaller_forms.damping_coupling, forms.damping_coupling, self.damping
-            ),
+            mass_coupling=both(own.mass_coupling, forms.mass_coupling, self.reference.mass_weights),
+            coupling=all_of(own.coupling, forms.coupling, self.changes),
+            damping_coupling=all_of(own.damping_coupling, forms.damping_coupling, self.damping),
         )
 
     def _widened(self, forms: ComplementForms, projected: Projected, U: Array) -> ComplementForms:
@@ -211,13 +207,12 @@ class Completeness:
     def _small(self, projected: Projected, weights: Array) -> Array:
         return np.tensordot(padded(weights, projected), projected.matrices, axes=1)
 
-    def _reference_image(self, projected: Projected) -> tuple[Array, Array]:
-        """Sketches Θ and Ξ of K_ref V, (p, r) each."""
+    def _reference_image(self, projected: Projected) -> Array:
+        """Sketches Θ and Ξ of K_ref V, (2, p, r)."""
         weights = padded(self.reference.weights, projected)
         weights = weights + self.reference.shift * padded(self.reference.mass_weights, projected)
         symmetric = 0.5 * projected.images.sum(axis=0)
-        theta, xi = np.tensordot(weights, symmetric, axes=1)
-        return theta, xi
+        return np.tensordot(weights, symmetric, axes=1)
 
     def theta(self, forms: ComplementForms, at: Coefficients, stiffness: Array) -> Array:
         """θ (P,) of the head of this file; stiffness (P,): W² + γW, (rad/s)²."""
@@ -301,22 +296,20 @@ class Completeness:
         return np.asarray(bounded & (theta < 1.0) & (sums < 1.0 - theta))
 
 
-def coupling(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:
+def coupling(projected: Projected, image: Array, weights: Array) -> float:
     """max |zᴴBx| / ‖z‖‖x‖ over z in Z, x in V, in the norm of K_ref, for B = Σ_j w_j A_j and Bᴴ."""
     plain, mirrored = images(projected, image, weights)
     return max(dual_norm(*plain), dual_norm(*mirrored))
 
 
-def couple_skew(projected: Projected, image: tuple[Array, Array], weights: Array) -> float:
+def couple_skew(projected: Projected, image: Array, weights: Array) -> float:
     """As `coupling`, for the skew part of B."""
     plain, mirrored = images(projected, image, weights)
-    return dual_norm(*(0.5 * (a - b) for a, b in zip(plain, mirrored, strict=True)))
+    return dual_norm(*(0.5 * (plain - mirrored)))
 
 
-def images(
-    projected: Projected, image: tuple[Array, Array], weights: Array
-) -> tuple[list[Array], list[Array]]:
-    """Sketches Θ and Ξ of BV and BᵀV without their part along K_ref V.
+def images(projected: Projected, image: Array, weights: Array) -> list[Array]:
+    """Sketches Θ and Ξ of BV, and those of BᵀV, (2, p, r), without their part along K_ref V.
 
     In K_ref-orthonormal coordinates.
     """
@@ -325,15 +318,8 @@ def images(
     out = []
     for sketches, inside in zip(projected.images, (small, small.T), strict=True):
         share = inside / (projected.frequency**2)[:, None]
-        out.append(
-            [
-                (sketch - whole @ share) / projected.frequency
-                for sketch, whole in zip(
-                    np.tensordot(weights, sketches, axes=1), image, strict=True
-                )
-            ]
-        )
-    return out[0], out[1]
+        out.append((np.tensordot(weights, sketches, axes=1) - image @ share) / projected.frequency)
+    return out
 
 
 def dual_norm(theta: Array, xi: Array) -> float:

@@ -69,12 +69,6 @@ def judge(
         if proof == COUNT and open_.any():
             proof = MODES
         code = UNDECIDED if proof == MODES else STABLE
-    frequency = abs(lam[worst].imag) / (2.0 * np.pi)
-    return Verdict(
-        float(lam[worst].real),
-        float(bound[worst]),
-        float(frequency),
-        int(unstable.sum()),
-        code,
-        int(proof),
-    )
+    growth_rate, frequency = float(lam[worst].real), float(abs(lam[worst].imag) / (2.0 * np.pi))
+    count, error = int(unstable.sum()), float(bound[worst])
+    return Verdict(growth_rate, error, frequency, count, code, int(proof))

@@ -80,10 +80,8 @@ def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
         last = [n - 1, n - 1]
         return float(la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=last)[0])
     with Factorization(A, "spd") as factor:
-        scale = np.sqrt(A.diagonal())
-        return lanczos(factor.solve, A.__matmul__, [lambda x: B @ x], scale, semidefinite=[True])[
-            0
-        ][1]
+        scale, products = np.sqrt(A.diagonal()), [B.__matmul__]
+        return lanczos(factor.solve, A.__matmul__, products, scale, semidefinite=[True])[0][1]
 
 
 def is_semidefinite(A: sp.csr_matrix) -> bool:
@@ -121,22 +119,15 @@ def _margin(n: int) -> float:
     return 4.0 * min(n * EPS, ROUND_OFF)
 
 
-def unit_diagonal(A: sp.csr_matrix) -> sp.csr_matrix:
-    """A scaled from both sides to a unit diagonal; A has a positive diagonal."""
-    scale = sp.diags(1.0 / np.sqrt(A.diagonal()))
-    return sp.csr_matrix(scale @ A @ scale)
-
-
 def _has_cholesky(A: sp.csr_matrix, shift: float) -> bool:
     """Whether A, scaled to a unit diagonal, and so much more of the identity is definite."""
     diagonal, n = A.diagonal(), A.shape[0]
     if not np.all(diagonal > 0.0):
         return False
     if n <= SMALL:
-        scale = 1.0 / np.sqrt(diagonal)
-        full = A.toarray() * np.outer(scale, scale) + shift * np.eye(n)
-        return bool(la.lapack.dpotrf(full)[1] == 0)
-    factor = cholesky(sp.csr_matrix(unit_diagonal(A) + shift * sp.identity(n)))
+        return bool(la.lapack.dpotrf(A.toarray() + np.diag(shift * diagonal))[1] == 0)
+    scale = sp.diags(1.0 / np.sqrt(diagonal))
+    factor = cholesky(sp.csr_matrix(scale @ A @ scale + shift * sp.identity(n)))
     if factor is not None:
         factor.destroy()
     return factor is not None

@@ -9,15 +9,9 @@ import scipy.sparse as sp
 
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
-from assembly.system.frozen import (
-    DAMPING_PARTS,
-    STIFFNESS_PARTS,
-    FrozenSystem,
-    check_is_frozen,
-)
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
 from modal.eigen.quadratic import Quadratic, in_units
-from modal.eigen.solve import solve
 from modal.eigen.tolerances import HALF, SURE
 from modal.proofs.all_modes import all_modes
 from modal.proofs.box import Box, box_of
@@ -35,6 +29,7 @@ from modal.proofs.judge import (
 )
 from modal.proofs.one_state import decays, examine, without_modes
 from modal.proofs.ratios import is_definite, skew_ratio
+from modal.reduction.full_order import full_modes
 from modal.types import Array, Complex, Mask
 
 # Size up to which LAPACK finds all modes first.
@@ -90,23 +85,17 @@ class Stability:
     bounds: Array
     mass_changes: bool = False
 
-    def _inside(self) -> int:
-        """Modes within the height of the box."""
-        return int((np.abs(self.eigenvalues.imag) <= self.box.angular_frequency).sum())
-
-    def _is_partial(self) -> bool:
-        """Whether some modes were not examined."""
-        return bool(np.isfinite(self.examined_to))
-
     def __str__(self) -> str:
+        partial = bool(np.isfinite(self.examined_to))
+        inside = int((np.abs(self.eigenvalues.imag) <= self.box.angular_frequency).sum())
         how = {
             "energy": "the stiffness is positive definite, damping takes energy, and no "
             "circulatory force acts",
-            "count": f"all modes{' in the box' if self.box.is_bounded else ''}, {self._inside()}, "
+            "count": f"all modes{' in the box' if self.box.is_bounded else ''}, {inside}, "
             "were found and counted",
             "lyapunov": "a Lyapunov function decreases along every motion",
             "mode": f"{self.unstable_modes} unstable of {len(self.eigenvalues)} modes found"
-            + (f"; others above {self.examined_to:.6g} Hz were not examined" * self._is_partial()),
+            + (f"; others above {self.examined_to:.6g} Hz were not examined" * partial),
             "modes": f"of {len(self.eigenvalues)} modes found none is known to be unstable; "
             f"undecided above {self.examined_to:.6g} Hz",
         }
@@ -203,16 +192,15 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
     """The verdict on the equation of the instant."""
     result = None
     if system.n > max(ALL_MODES, AFFORDABLE):
-        return _large(system, k) or _conclude(
-            *_lowest(system, k), MODES, Box(np.inf, np.inf, np.inf)
-        )
+        unbounded = Box(np.inf, np.inf, np.inf)
+        return _large(system, k) or _conclude(*full_modes(system, k), MODES, unbounded)
     if system.n > ALL_MODES:
         # The rounds of a basis of a quarter of the system cost as much as all modes.
         most = 0.25 * system.n
         result = _large(system, k, most)
         if result is not None and _is_fastest(system, k, most, result):
             result = replace(result, examined_to=np.inf)
-        if result is not None and not result._is_partial():
+        if result is not None and not np.isfinite(result.examined_to):
             return result
     # Error bounds for about unit mass do not depend on units. Powers of two scale exactly.
     small, zeros = in_units(system, 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))), 0
@@ -268,7 +256,8 @@ def _is_fastest(system: FrozenSystem, k: int, most: float, found: Stability) -> 
     One that grows faster than ρ is an unstable mode of the equation of μ = λ − ρ. Its damping is
     D + 2ρM, so that it has a box for any circulatory forces.
     """
-    if not (found._is_partial() and found.unstable_modes and found.box.dissipative):
+    partial = np.isfinite(found.examined_to)
+    if not (partial and found.unstable_modes and found.box.dissipative):
         return False
     rate = found.growth_rate + SURE * found.error_bound
     force = skew_ratio(Quadratic(system).stiffness_parts[1], system.M)
@@ -282,13 +271,6 @@ def _is_fastest(system: FrozenSystem, k: int, most: float, found: Stability) -> 
         return False
     lam, bound, proof, *_ = examined
     return proof != MODES and bool((lam.real < -bound).all())
-
-
-def _lowest(system: FrozenSystem, k: int) -> tuple[Complex, Array]:
-    """The k lowest elastic eigenvalues and their error bounds."""
-    modes = solve(system, k=min(k + 2 * system.rigid.shape[1], 2 * system.n))
-    counts = np.asarray(modes.kind) != "prescribed"
-    return modes.eigenvalues[counts][:k], modes.error_bound[counts][:k]
 
 
 def _without_modes(box: Box, proof: int = ENERGY) -> Stability:

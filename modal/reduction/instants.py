@@ -116,16 +116,10 @@ class Instants(SmallMatrices):
     @classmethod
     def joined(cls, parts: Sequence[Instants]) -> Instants:
         """The points of several, on the same bases."""
-        names = parts[0].projected
-        return cls(
-            np.concatenate([part.matrices for part in parts], axis=1),
-            names,
-            {
-                name: Coefficients.joined([part.coefficients[name] for part in parts])
-                for name in names
-            },
-            {name: np.concatenate([part.jets[name] for part in parts], axis=1) for name in names},
-        )
+        names, matrices = parts[0].projected, [part.matrices for part in parts]
+        at = {n: Coefficients.joined([part.coefficients[n] for part in parts]) for n in names}
+        jets = {n: np.concatenate([part.jets[n] for part in parts], axis=1) for n in names}
+        return cls(np.concatenate(matrices, axis=1), names, at, jets)
 
     @property
     def body(self) -> Projected:

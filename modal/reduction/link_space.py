@@ -39,7 +39,7 @@ from modal.reduction.affine import AffineFamily, Coefficients, Freeze, Point
 from modal.reduction.basis import Projected, ReducedBasis
 from modal.reduction.instants import Instants
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
-from modal.reduction.space import Space, of_part
+from modal.reduction.space import Space, grouped, of_part
 from modal.types import Array, Index
 
 
@@ -171,13 +171,6 @@ class LinkPoints:
         """Several points after one another."""
         mechanisms = tuple(mechanism for part in parts for mechanism in part.mechanisms)
         return cls(mechanisms, np.concatenate([part.times for part in parts]))
-
-    def by_mechanism(self) -> list[Index]:
-        """The numbers of the points of each mechanism."""
-        groups: dict[int, list[int]] = {}
-        for p, mechanism in enumerate(self.mechanisms):
-            groups.setdefault(id(mechanism), []).append(p)
-        return [np.array(numbers) for numbers in groups.values()]
 
 
 class LinkFamily:
@@ -332,7 +325,7 @@ class LinkSpace(Space):
 
     def on(self, points: LinkPoints) -> Instants:
         """The points in the coordinates of the reduced mechanisms."""
-        groups = points.by_mechanism()
+        groups = grouped(map(id, points.mechanisms))
         parts = [
             self.at(self.reduced(points.mechanisms[numbers[0]]), points.times[numbers])
             for numbers in groups

@@ -143,10 +143,7 @@ def _solve_batch(
         modes = SmallModes.joined(parts).points(np.argsort(np.concatenate(groups)))
     else:
         modes = _structured(E, K, frequency, conservative, k, wide)
-    if inverse is None:
-        return modes
-    back = inverse.transpose(0, 2, 1)
-    return replace(modes, right=back @ modes.right, left=back @ modes.left)
+    return modes if inverse is None else modes.lifted(inverse.transpose(0, 2, 1))
 
 
 def _outside(T: Array, frequency: Array) -> tuple[Array, Array]:
@@ -180,11 +177,8 @@ def solve_matrices(matrices: Array, k: int) -> SmallModes:
     """
     M, _, K = matrices[:, 0]
     squares, Z = la.eigh(0.5 * (K + K.T), M)
-    frequency, conservative = (
-        coordinate_frequencies(squares),
-        np.zeros(len(matrices[0]), dtype=bool),
-    )
-    return solve_points(Z.T @ matrices @ Z, frequency, conservative, k).lifted(Z)
+    frequency, none = coordinate_frequencies(squares), np.zeros(matrices.shape[1], dtype=bool)
+    return solve_points(Z.T @ matrices @ Z, frequency, none, k).lifted(Z)
 
 
 def coordinate_frequencies(squares: Array) -> Array:

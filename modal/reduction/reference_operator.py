@@ -101,12 +101,6 @@ class ReferenceOperator:
     def _random(self) -> Array:
         return np.random.default_rng(11).standard_normal((self.family.n, BLOCK))
 
-    def _first_shapes(self) -> Array:
-        """K_ref⁻¹M of seeded random shapes, (n, BLOCK); stored until they are asked for."""
-        shapes = self._first
-        self._first = None
-        return self.solve(self.mass @ self._random()) if shapes is None else shapes
-
     def _mean_square(self, weights: Array) -> float:
         """The mean of |K_jj|/M_jj, (rad/s)²."""
         diagonal = self.family.diagonal(weights)
@@ -150,7 +144,9 @@ class ReferenceOperator:
         if n <= width * count:
             space.append(*space.directions(np.eye(n)))
             return space
-        block = self._first_shapes()
+        block, self._first = self._first, None  # K_ref⁻¹M of seeded random shapes, (n, BLOCK)
+        if block is None:
+            block = self.solve(self.mass @ self._random())
         inverse = np.zeros((0, 0))  # Vᵀ M K_ref⁻¹ M V, the Ritz matrix of K_ref⁻¹M
         while space.size < min(width * count, n - BLOCK):
             block, product = space.directions(block)

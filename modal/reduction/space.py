@@ -10,7 +10,7 @@ which one block solve turns into new vectors.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -298,6 +298,14 @@ def of_part(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[
 def _start(name: str) -> str:
     """What the names of the arrays of a part begin with: nothing for a body."""
     return "" if name == BODY else f"{name}:"
+
+
+def grouped(kinds: Iterable[Hashable]) -> list[Index]:
+    """The numbers of the points of each kind."""
+    groups: dict[Hashable, list[int]] = {}
+    for p, kind in enumerate(kinds):
+        groups.setdefault(kind, []).append(p)
+    return [np.array(numbers) for numbers in groups.values()]
 
 
 def spread(count: int, wanted: int) -> Index:

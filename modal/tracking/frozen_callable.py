@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,8 @@ def tracks_of_callable(matrix: Any, at: Array, tolerance: float = 0.05) -> xr.Da
         values, right, left = _modes(model, t)
         index = _continued(values, right, lam, shapes)
         lam, shapes = values[index], right[:, index]
-        (change,) = differences([stencil_of(t, values, ends, 1.0)], _stack(model))
+        stencils = [stencil_of(t, values, ends, 1.0)]
+        (change,) = differences(stencils, lambda s: np.stack([model.first_order(x) for x in s]))
         rate, second = (0.0 * right, 0.0 * right) if change is None else change[:2]
         # y_jᴴ Ȧ x_i and y_jᴴ Ä x_i with y_jᴴ x_i = δ_ji
         pull, bend = left.conj().T @ rate @ right, left.conj().T @ second @ right
@@ -63,11 +63,6 @@ def tracks_of_callable(matrix: Any, at: Array, tolerance: float = 0.05) -> xr.Da
         kind=np.full(eigenvalue.shape, "elastic"),
     )
     return tracks_dataset("time", at, variables, provenance(title="modes of A(t)", solver="LAPACK"))
-
-
-def _stack(model: FirstOrderModel) -> Callable[[Array], Array]:
-    """A at several times, (P, n, n)."""
-    return lambda times: np.stack([model.first_order(t) for t in times.tolist()])
 
 
 def _modes(model: FirstOrderModel, t: float) -> tuple[Complex, Complex, Complex]:

@@ -23,13 +23,7 @@ from modal.reduction.tolerances import TRAINING
 from modal.tracking.snapshot import Snapshot, small_snapshots
 from modal.tracking.stencil import differences, stencil_of
 from modal.tracking.sweep import Request
-from modal.tracking.variation import (
-    Derivatives,
-    Variation,
-    projected,
-    variations,
-    window_space,
-)
+from modal.tracking.variation import Derivatives, Variation, projected, variations, window_space
 from modal.tracking.whirl import Whirl, WhirlForms
 from modal.types import Array
 
@@ -309,37 +303,30 @@ class SpaceSource:
         """Of instants with equally many modes; None where the model cannot be frozen next to
         one."""
         out: list[Variation | None] = [None] * len(made)
-        index, of_value = self._derivatives(made, at, space)
-        if of_value is None:
-            return out
-        lam = np.stack([made[n].eigenvalues for n in index])
-        right, left = (np.stack([getattr(made[n], s) for n in index]) for s in ("right", "left"))
-        if space.coordinates is not None:
-            right, left = (space.coordinates.T @ vectors for vectors in (right, left))
-        found = variations(of_value, lam, right, left, self._request.rate)
-        for n, one in zip(index, found, strict=True):
-            out[n] = one
-        return out
-
-    def _derivatives(
-        self, made: list[Snapshot], at: SmallMatrices, space: Space
-    ) -> tuple[list[int], Derivatives | None]:
-        """The matrices of instants and their derivatives, and of which of them."""
+        index, sweep, rate = list(range(len(made))), self._request.sweep, self._request.rate
         if self._motion is not None:
             times = np.array([one.at for one in made])
             first = self._motion.derivative()
             both = first.many(times), first.derivative().many(times)
             rates, curvatures = (self._changes(x.swapaxes(0, 1), space) for x in both)
-            return list(range(len(made))), Derivatives(at.matrices, rates, curvatures, rates)
-        ends, rate = self._request.sweep.ends, self._request.rate
-        stencils = [stencil_of(one.at, one.eigenvalues, ends, rate) for one in made]
-        changes = differences(stencils, self._near)
-        index = [n for n, change in enumerate(changes) if change is not None]
-        if not index:
-            return [], None
-        here = at.taken(np.array(index)).matrices
-        orders = np.stack([c for c in changes if c is not None], axis=2)
-        return index, Derivatives(here, *(self._changes(order, space) for order in orders))
+            orders = [rates, curvatures, rates]
+        else:
+            stencils = [stencil_of(one.at, one.eigenvalues, sweep.ends, rate) for one in made]
+            changes = differences(stencils, self._near)
+            index = [n for n, change in enumerate(changes) if change is not None]
+            if not index:
+                return out
+            known = np.stack([c for c in changes if c is not None], axis=2)
+            orders = [self._changes(order, space) for order in known]
+        of_value = Derivatives(at.matrices[:, index], *orders)
+        lam = np.stack([made[n].eigenvalues for n in index])
+        right, left = (np.stack([getattr(made[n], s) for n in index]) for s in ("right", "left"))
+        if space.coordinates is not None:
+            right, left = (space.coordinates.T @ vectors for vectors in (right, left))
+        found = variations(of_value, lam, right, left, rate)
+        for n, one in zip(index, found, strict=True):
+            out[n] = one
+        return out
 
 
 Source = FullSource | SpaceSource

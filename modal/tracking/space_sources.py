@@ -127,9 +127,8 @@ class LinkSource(SpaceSource):
         if 1 < len(self._values) == len(self._at):
             ends, options = (float(self._at.min()), float(self._at.max())), self._family.arguments
             smooth = InterpolatedMotion.of(self._space.frame, *ends, True, **options)
-            self._motion = (
-                None if smooth is None else smooth.projected(np.eye(smooth.n)).interpolant
-            )
+            if smooth is not None:
+                self._motion = smooth.projected(np.eye(smooth.n)).interpolant
 
     def _near(self, values: Array) -> Array:
         series = self._space.frame.freeze_many(values, **self._family.arguments)

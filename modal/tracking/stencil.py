@@ -67,9 +67,7 @@ class Stencil:
 def _weights(offsets: tuple[float, ...], order: int) -> Array:
     """Weights w with Σ w_m f(offset_m) = f^(order)(0), exact to degree len − 1."""
     x = np.array(offsets, dtype=float)
-    right = np.zeros(len(x))
-    if order < len(x):
-        right[order] = 1.0 if order == 1 else 2.0
+    right = np.where(np.arange(len(x)) == order, float(order), 0.0)  # 1! and 2! are 1 and 2
     return np.asarray(np.linalg.solve(np.vander(x, increasing=True).T, right))
 
 

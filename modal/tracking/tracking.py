@@ -13,12 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from assembly.arguments import check_between
-from assembly.errors import (
-    ConvergenceError,
-    FrozenMotionError,
-    InputError,
-    StorageError,
-)
+from assembly.errors import ConvergenceError, FrozenMotionError, InputError, StorageError
 from assembly.magnitudes import check_count
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from, provenance

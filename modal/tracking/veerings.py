@@ -70,9 +70,7 @@ class Branches:
         that are lowest there."""
         one, two = self.steady
         slope, onward = self.steady_slope
-        level = np.maximum(
-            *(growth_floor(x) + e for x, e in zip(self.steady, self.error, strict=True))
-        )
+        level = np.maximum(growth_floor(one) + self.error[0], growth_floor(two) + self.error[1])
         growing = one.real > level
         sign_each = np.where(growing, -1.0, 1.0)
         curve = sign_each * (self._along.real - level)

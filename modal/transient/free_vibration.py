@@ -138,12 +138,10 @@ def _steps_of_constant(
         return norm(span[0], *state.reshape(2, -1))
 
     def sizes(states: Array, h: float) -> tuple[Array, Array]:
-        slow = [
-            np.concatenate(norm.resolved(2.0 * h / PHASE, *state.reshape(2, -1)))
-            for state in states
-        ]
-        fast = (size(state - part) for state, part in zip(states, slow, strict=True))
-        return np.array([size(part) for part in slow]), np.array(list(fast))
+        halves = (state.reshape(2, -1) for state in states)
+        slow = np.array([np.concatenate(norm.resolved(2.0 * h / PHASE, *x)) for x in halves])
+        resolved, fast = (np.array([size(x) for x in part]) for part in (slow, states - slow))
+        return resolved, fast
 
     try:
         steps = Collocation(Constant(M, system.damping, K), length)

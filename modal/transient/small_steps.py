@@ -156,9 +156,7 @@ def _sizable(M: Array, C: Array, K: Array) -> Index:
     of C beside those of M and K."""
     mass, stiffness = (np.abs(A).max(axis=0) for A in (M, K))
     sizes = []
-    for A, largest in ((M, mass), (K, stiffness), (C, None)):
-        if largest is None:
-            largest = np.sqrt(mass * stiffness)
+    for A, largest in ((M, mass), (K, stiffness), (C, np.sqrt(mass * stiffness))):
         scale = np.sqrt(np.outer(np.diag(largest), np.diag(largest)))
         sizes.append((np.abs(A) / np.where(scale > 0.0, scale, 1.0)).max(axis=(1, 2)))
     return np.flatnonzero(np.max(sizes, axis=0) > NEGLIGIBLE)

@@ -32,11 +32,7 @@ from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator
 from modal.transient.loads import Load, check_resolved, total_force
 from modal.transient.measures import DisplacementNorm, Energies, EnergyLedger, PlainNorm
-from modal.transient.nonlinear import (
-    EnergyMomentum,
-    NonlinearAlpha,
-    check_nonlinear,
-)
+from modal.transient.nonlinear import EnergyMomentum, NonlinearAlpha, check_nonlinear
 from modal.transient.records import (
     Recorder,
     RunCheckpoint,

@@ -85,11 +85,8 @@ class GeneralizedAlpha(AlphaParameters):
         """The matrix of the accelerations, of the instant t, for steps of length h."""
         here, share = self.equations.at(t), 1.0 - self.alpha_f
         on_velocity, on_displacement = share * self.gamma * h, share * self.beta * h * h
-        matrix: Matrix = (
-            (1.0 - self.alpha_m) * here.M
-            + on_velocity * here.damping
-            + on_displacement * here.stiffness
-        )
+        moving = (1.0 - self.alpha_m) * here.M + on_velocity * here.damping
+        matrix: Matrix = moving + on_displacement * here.stiffness
         return matrix
 
     def change_step(self, t: float, state: State, new: float) -> State:
