@@ -16,6 +16,7 @@ from functools import reduce
 import numpy as np
 import scipy.linalg as la
 
+from modal.periodic.product_eigen import product_of
 from modal.periodic.tolerances import NOISE
 from modal.reduction.interpolation import Sampled
 from modal.transient.integrators.tableau import Tableau
@@ -156,12 +157,3 @@ def _steps(stages: Array, matrix: Array, right: Array) -> Array:
     np.einsum("saa->sa", maps[:, :m, :m])[...] += 1.0
     np.einsum("saa->sa", maps[:, m:, m:])[...] += last
     return maps
-
-
-def product_of(maps: Array) -> Array:
-    """The product (..., n, n) of maps (S, ..., n, n), the last leftmost, by pairs."""
-    while len(maps) > 1:
-        last = maps[-1:] if len(maps) % 2 else maps[:0]
-        even = maps[: len(maps) - len(last)]
-        maps = np.concatenate([even[1::2] @ even[::2], last])
-    return np.asarray(maps[0])

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, InputError
 from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
-from modal.periodic.collocation import GAUSS, product_of
+from modal.periodic.collocation import GAUSS
+from modal.periodic.product_eigen import product_of
 from modal.periodic.tolerances import (
     FEWEST,
     GAIN,

@@ -232,6 +232,15 @@ def logs_of(values: Complex, bounds: Array) -> tuple[Complex, Array]:
     return size + 1j * np.angle(values + 0j), np.where(seen, -np.log1p(-share), np.inf)
 
 
+def product_of(maps: Array) -> Array:
+    """The product (..., n, n) of maps (S, ..., n, n), the last leftmost, by pairs."""
+    while len(maps) > 1:
+        last = maps[-1:] if len(maps) % 2 else maps[:0]
+        even = maps[: len(maps) - len(last)]
+        maps = np.concatenate([even[1::2] @ even[::2], last])
+    return np.asarray(maps[0])
+
+
 def _partial(factors: Array) -> list[tuple[Array, float]]:
     """I, D_1, D_2 D_1, … each as a matrix of unit 2-norm and the logarithm of its norm."""
     out: list[tuple[Array, float]] = [(np.eye(factors.shape[1]), 0.0)]

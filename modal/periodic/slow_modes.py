@@ -31,7 +31,7 @@ from modal.periodic.chart_motion import (
     states_of,
     stepping_work,
 )
-from modal.periodic.collocation import GAUSS, product_of, second_order_maps, second_order_monodromy
+from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, off_polynomial, residual_error
@@ -45,7 +45,7 @@ from modal.periodic.periodic_modes import (
     propagated,
     run,
 )
-from modal.periodic.product_eigen import product_modes
+from modal.periodic.product_eigen import product_modes, product_of
 from modal.periodic.slow_motion import (
     falls,
     highest_waves,
