@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from types import FrameType
@@ -85,7 +86,17 @@ def test_what_a_killed_study_left_is_removed_by_its_next_run(tmp_path: Path) -> 
     assert list(tmp_path.glob(".*")) == [mine]
 
 
-def test_an_interrupt_at_any_line_leaves_a_whole_file_and_nothing_else(tmp_path: Path) -> None:
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """A shell ignores Ctrl-C in what it runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_at_any_line_leaves_a_whole_file_and_nothing_else(
+    tmp_path: Path, ctrl_c: None
+) -> None:
     """Ctrl-C once at each line in turn of the code that writes, removal of the temporary included:
     the file is the former one or the new one, and stands alone in its folder.
     """
@@ -93,7 +104,6 @@ def test_an_interrupt_at_any_line_leaves_a_whole_file_and_nothing_else(tmp_path:
     ends = []
     for number in count():
         whole.write_bytes(b"former")
-        before = signal.getsignal(signal.SIGINT)
         left = number
 
         def interrupt(frame: FrameType, event: str, _: object) -> object:
@@ -114,7 +124,7 @@ def test_an_interrupt_at_any_line_leaves_a_whole_file_and_nothing_else(tmp_path:
             interrupted = True
         finally:
             sys.settrace(None)
-        assert signal.getsignal(signal.SIGINT) is before
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if left >= 0:
             break
         assert interrupted
