@@ -92,7 +92,9 @@ class Stability:
             "energy": "the stiffness is positive definite, damping takes energy, and no "
             "circulatory force acts",
             "count": f"all modes{' in the box' if self.box.is_bounded else ''}, {inside}, "
-            "were found and counted",
+            "were found and counted"
+            if len(self.eigenvalues)
+            else "the stiffness leaves no mode in the box",
             "lyapunov": "a Lyapunov function decreases along every motion",
             "mode": f"{self.unstable_modes} unstable of {len(self.eigenvalues)} modes found"
             + (f"; others above {self.examined_to:.6g} Hz were not examined" * partial),

@@ -254,6 +254,7 @@ def test_a_stiffness_above_the_box_needs_no_modes(
     result = modal.stability(system)
     assert (result.verdict, result.proof) == ("stable", proof)
     assert spectrum(system).real.max() < 0.0 and len(result.eigenvalues) == 0
+    assert ("leaves no mode in the box" in str(result)) == (proof == "count")
 
 
 # Fine meshes: the truth with 50 digits on the stored matrices.
