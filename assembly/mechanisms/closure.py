@@ -115,7 +115,7 @@ class Closure:
             self._step[sign] = max([self._step[sign], *np.diff([sign * a.t for a in anchors[-2:]])])
         while not enough(anchors) and sign not in self._walls:
             try:
-                anchors.append(self._next_anchor(anchors[-1], sign))
+                anchors.append(self._next_anchor(anchors, sign))
             except _Wall as wall:
                 self._walls[sign] = wall
 
@@ -211,7 +211,6 @@ class Closure:
     def _newton_all(self, times: Array, pose: Pose, usable: Mask) -> tuple[Pose, Mask]:
         """Newton to round-off from near poses (P, ...), where usable, and where it converged."""
         running, closed = usable.copy(), np.zeros(len(times), dtype=bool)
-        closing = np.zeros(len(times), dtype=bool)
         for _ in range(ITERATIONS):
             if not running.any():
                 break
@@ -225,10 +224,9 @@ class Closure:
             good = size <= 4.0
             moved = here.moved(self.equations.expand(np.where(good[:, None], step, 0.0)))
             pose.r[at], pose.R[at] = moved.r, moved.R
-            closed[at] = good & closing[at]
-            running[at] = good & ~closing[at]
-            # Convergence is quadratic: after a step this small the next one reaches round-off.
-            closing[at] = size < 1e-7
+            # Convergence is quadratic: what such a step leaves is round-off.
+            closed[at] = size < 1e-8
+            running[at] = good & ~closed[at]
         return pose, closed
 
     @cached_property
@@ -238,24 +236,25 @@ class Closure:
         first, end = self._anchors[1][0].pose, np.array([np.nextafter(self.period, 0.0)])
         return bool(first.distance(self._poses(end).at(0), self.length) < 1e-6)
 
-    def _next_anchor(self, last: RigidState, sign: int) -> RigidState:
-        t, pose = last.t, last.pose
+    def _next_anchor(self, anchors: list[RigidState], sign: int) -> RigidState:
+        last = anchors[-1]
         longest = self.period / 24.0 if self.period is not None else np.inf
         step = min(self._step[sign], longest)
         shortest = EQUAL * step
         while True:
-            found = self._newton(t + sign * step, last.ahead(sign * step))
-            moved = np.inf if found is None else float(pose.distance(found, self.length))
+            t = last.t + sign * step
+            found = self._newton(t, _ahead(anchors, t))
+            moved = np.inf if found is None else float(last.pose.distance(found, self.length))
             if found is not None and moved <= STRIDE:
-                grow = 2.0 if moved < 0.5 * STRIDE else 1.0
-                self._step[sign] = min(grow * step, longest)
-                ahead = self._rates(t + sign * step, found)
+                farther = 0.9 * STRIDE / max(moved, 0.25 * STRIDE)
+                self._step[sign] = min(farther * step, longest)
+                ahead = self._rates(t, found)
                 if ahead.jacobian.side != last.jacobian.side:
                     self._crossed(last, ahead)
                 return ahead
             step *= 0.5
             if step < shortest:
-                self._stuck(t + sign * step, t, pose)
+                self._stuck(t, last.t, last.pose)
 
     def _travel(self, anchor: RigidState, t: float) -> Pose:
         """From an anchor to t, in halves where one step does not converge."""
@@ -334,3 +333,11 @@ def _check_finite(times: Array) -> None:
         raise MechanismError(
             f"t: must be a finite time in s, got {float(times[np.argmin(finite)])}"
         )
+
+
+def _ahead(anchors: list[RigidState], t: float) -> Pose:
+    """The pose at t (s), after the anchors: extrapolated from the last two."""
+    if len(anchors) == 1:
+        return anchors[0].ahead(t - anchors[0].t)
+    poses, _ = between(anchors, np.array([len(anchors) - 2]), np.array([t]))
+    return poses.at(0)
