@@ -51,17 +51,22 @@ def _eigenvalues(answer: Answer, truth: Answer) -> str:
         if abs(value) > reach or not (truth["all"] or oscillates):
             continue
         error = np.abs(exact - value).min()
-        rounding = 10.0 * (np.sqrt(ROUNDOFF) * abs(value) + truth["rounding"] / abs(value))
-        if error > CLOSE * abs(value) + floor + rounding + bound:
+        if error > CLOSE * abs(value) + floor + _rounding(value, truth) + bound:
             return f"eigenvalue {value:.8g} is off by {error:.1e}"
     if len(values) < answer["k"]:
         return ""
     # Tracks hold more than the k lowest, and overdamped modes are ordered by their shapes.
     top = np.sort(np.abs(values))[answer["k"] - 1]
     for value in exact[(np.abs(exact) < 0.99 * top) & (exact.imag > OSCILLATES * np.abs(exact))]:
-        if np.all(np.abs(values - value) > 1e-4 * abs(value) + floor + bounds):
+        error = np.abs(values - value)
+        if np.all(error > 1e-4 * abs(value) + floor + _rounding(value, truth) + bounds):
             return f"eigenvalue {value:.8g} is missing"
     return ""
+
+
+def _rounding(value: complex, truth: Answer) -> float:
+    """What round-off of the truth may change of a value."""
+    return float(10.0 * (np.sqrt(ROUNDOFF) * abs(value) + truth["rounding"] / abs(value)))
 
 
 def _verdict(answer: Answer, truth: Answer) -> str:

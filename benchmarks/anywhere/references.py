@@ -118,13 +118,13 @@ def eigen_truth(values: Complex, system: assembly.FrozenSystem, frequency: float
     near = np.sort_complex(values[values.imag >= 0.0])
     near = near[np.argsort(np.abs(near))][: 200 if dense else None]
     kept = np.append(near, values[np.argmax(values.real)]) if len(values) else near
-    stiffness = abs(system.stiffness)
+    stiffness = abs(system.stiffness).diagonal() / system.M.diagonal()
     rates = [system.parameters.get(name) for name in ("omega", "epsilon")]
     frame = [float(np.linalg.norm(rate)) for rate in rates if np.shape(rate) == (3,)]
     return dict(
         eigenvalues=pairs(kept), all=dense, largest=largest, frequency=frequency,
         free=int(system.rigid.shape[1]), frame=frame,
-        rounding=float(np.finfo(float).eps * np.max(stiffness.diagonal() / system.M.diagonal())),
+        rounding=float(np.finfo(float).eps * max(stiffness.max(), largest**2)),
     )  # fmt: skip
 
 

@@ -121,8 +121,8 @@ class Follower:
         """
         rules = self.rules
         b = align(b, a)
-        overlap = Overlap.between(align(a, b), b)
         predicted = a.eigenvalues + slope * (b.at - a.at)
+        overlap = Overlap.between(align(a, b), b).told_apart(predicted, b.eigenvalues)
         match = assign(a, b, overlap, predicted)
         heeded = watched & ~overlap.merging if left < rules.halvings else watched
         if left > 0 and _doubtful(b, match, predicted, heeded, rules).any():

@@ -89,7 +89,7 @@ class SmoothSpace(Space):
         k: int,
         tolerance: float,
         stored: Mapping[str, NDArray[Any]] | None = None,
-        whole: int = 64,
+        whole: int = 100,
     ) -> None:
         super().__init__(k, tolerance)
         self.family, self.parts, self.whole = family, {}, whole

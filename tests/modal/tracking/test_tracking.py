@@ -49,6 +49,18 @@ def happened(tracks: xr.Dataset, name: str) -> list[tuple[float, int]]:
     return [(float(tracks[dim].values[n]), int(r)) for n, r in found]
 
 
+@pytest.mark.parametrize("step", [3.1, 7.0])
+def test_whirls_of_one_shape_are_told_apart_by_their_rates(step: float) -> None:
+    """A round shaft in a frame that spins at s > 1 whirls at s ± 1, twice in the same shape: steps
+    longer than their distance need no other instants."""
+    s = np.arange(2.0, 40.0, step)
+    tracks = modal.track(shaft(1.0, 1.0), s=s, k=2)
+    truth = np.stack([s - 1.0, s + 1.0], axis=1)
+    np.testing.assert_allclose(2.0 * np.pi * tracks["frequency"].values, truth, rtol=1e-9)
+    assert tracks.attrs["extra_instants"] == 0
+    assert set(tracks["event"].values.ravel()) == {"none"}
+
+
 @pytest.mark.parametrize("count", [16, pytest.param(60, marks=pytest.mark.slow)])
 def test_crossings_and_veerings_of_many_families(count: int) -> None:
     """Gaps 0 or 1e-4 … 3e-2 of the frequency: identities, kinds and gaps from the closed form."""
