@@ -12,16 +12,13 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 import xarray as xr
 from scipy.interpolate import CubicSpline
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from assembly.system.frozen import FrozenSeries, FrozenSystem
+from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.reduction.interpolation import Interpolant
 from modal.transient.collocated import PHASE, STAGES, Collocation, Constant
 from modal.transient.decoupled import WITHIN, Frames, propagated
 from modal.transient.equations import SecondOrderModel, TabulatedModel, freezer, potential
@@ -45,7 +42,7 @@ def free_vibration(
     start, tolerance = freezer(model)(span[0]), settings["displacement_tolerance"]
     state = initial_state(initial, start.n)
     constant = isinstance(model, FrozenSystem)
-    if not np.any(state) or (start.n > SMALL and not (constant and _is_slender(model))):
+    if not np.any(state) or start.n > (LARGEST_CONSTANT if constant else SMALL):
         return None
     probed, x = chosen_probes(probes, start.n, start), np.concatenate(state)
     if constant:
@@ -62,17 +59,6 @@ def free_vibration(
     attributes = {"formalism": "lagrange", **found.attributes, "unknowns": start.n}
     attributes |= run_attributes(settings, model) | {"made_from": made_from(model)}
     return recorder.dataset(attributes)
-
-
-def _is_slender(system: FrozenSystem, widest: int = 128) -> bool:
-    """Whether complex factors cost less than many steps with a real one: those of a band matrix in
-    reverse Cuthill-McKee order, of at most so wide a half band, do."""
-    if system.n > LARGEST_CONSTANT:
-        return False
-    pattern = sp.csr_matrix(abs(system.M) + abs(system.damping) + abs(system.stiffness))
-    order = reverse_cuthill_mckee(pattern, symmetric_mode=True)
-    places = sp.coo_matrix(pattern[order][:, order])
-    return int(np.abs(places.row - places.col).max()) <= widest
 
 
 def _fastest(frames: Frames, span: tuple[float, float], x: Array, tolerance: float) -> float:
@@ -118,7 +104,7 @@ def _constant(
     round_off = float(np.finfo(float).eps * la.norm(A, 2) * (span[1] - span[0]))
     states = (both @ X.T).reshape(len(times), 2 * n)
     attributes = {"solver": "exponential", "order": np.inf}
-    return _vibration(_as_motion(system), times, states, round_off, attributes)
+    return _of_constant(system, times, states, round_off, attributes)
 
 
 def _steps_of_constant(
@@ -134,27 +120,26 @@ def _steps_of_constant(
     times = _record_times(span, float(np.sqrt(max(*squares, 0.0))))
     norm = DisplacementNorm(SecondOrderModel(system), span)
 
-    def size(state: Array) -> float:
-        return norm(span[0], *state.reshape(2, -1))
-
     def sizes(states: Array, h: float) -> tuple[Array, Array]:
-        halves = (state.reshape(2, -1) for state in states)
-        slow = np.array([np.concatenate(norm.resolved(2.0 * h / PHASE, *x)) for x in halves])
-        resolved, fast = (np.array([size(x) for x in part]) for part in (slow, states - slow))
-        return resolved, fast
+        both = np.split(states, 2, axis=1)
+        slow = norm.resolved(2.0 * h / PHASE, *both)
+        fast = (x - y for x, y in zip(both, slow, strict=True))
+        return norm(span[0], *slow), norm(span[0], *fast)
 
     try:
         steps = Collocation(Constant(M, system.damping, K), length)
         parts = (times - span[0])[1:] / length
         allowed = (1.0 - WITHIN) * tolerance, WITHIN * tolerance
-        states, error, within = steps.run(span[0], length, x, parts, allowed, sizes, size(x))
+        states, error, within = steps.run(
+            span[0], length, x, parts, allowed, sizes, norm(span[0], q, v)
+        )
     finally:
         norm.destroy()
     attributes = {
         "solver": "Radau collocation", "order": 2 * STAGES - 1, "pairs_of_steps": steps.pairs,
     }  # fmt: skip
     states = np.vstack([x, states])
-    return _vibration(_as_motion(system), times, states, error + within, attributes)
+    return _of_constant(system, times, states, error + within, attributes)
 
 
 def _moving(
@@ -183,13 +168,16 @@ def _moving(
     return _vibration(motion, times, found.states, found.error, attributes)
 
 
-def _as_motion(system: FrozenSystem) -> InterpolatedMotion:
-    """A constant system as a polynomial of degree 0."""
-    series = FrozenSeries.of([system], np.zeros(1))
-    values = [rows[0] for rows in series.values.values()]
-    row = np.concatenate([*values, series.Q[0], series.rigid[0].ravel()])
-    ones = Interpolant(lambda t: np.ones((len(t), 1)), row[None], 1, 0.0, np.zeros_like)
-    return InterpolatedMotion(series, ones)
+def _of_constant(
+    system: FrozenSystem, times: Array, states: Array, error: float, attributes: dict[str, Any]
+) -> Vibration:
+    """Of states (R, 2n), with the energy and its rate by matrices that do not change."""
+    q, v = np.split(states, 2, axis=1)
+    M, D, K, S = system.M, system.damping, system.stiffness, potential(system)
+    bent = (S @ q.T).T
+    energy = 0.5 * (v * (M @ v.T).T + q * bent).sum(axis=1)
+    power = (v * (bent - (D @ v.T + K @ q.T).T)).sum(axis=1)
+    return _recorded(times, q, v, energy, power, attributes, error)
 
 
 def _vibration(
@@ -210,7 +198,13 @@ def _vibration(
         forces = S @ x - here.damping @ rate - here.stiffness @ x + 0.5 * (rates.M @ rate)
         power = (rate * forces + 0.5 * x * (potential(rates) @ x)).sum(axis=1)
         out.append(np.stack([0.5 * (rate * (here.M @ rate) + x * (S @ x)).sum(axis=1), power]))
-    energy, power = np.concatenate(out, axis=1)
+    return _recorded(times, q, v, *np.concatenate(out, axis=1), attributes, error)
+
+
+def _recorded(
+    times: Array, q: Array, v: Array, energy: Array, power: Array, attributes: dict[str, Any],
+    error: float,
+) -> Vibration:  # fmt: skip
     work = CubicSpline(times, power).antiderivative()(times)
     attributes = {
         "steps": len(times) - 1, **attributes, "displacement_error_estimate": error,

@@ -145,21 +145,24 @@ class DisplacementNorm:
             self._made = cholesky(K + drift) or Factorization(sp.csr_matrix(drift), "spd")
         return self._made
 
-    def __call__(self, t: float, q: Array, v: Array) -> float:
+    def __call__(self, t: float, q: Array, v: Array) -> Any:
+        """Of a state, q and v (n,), or of each of several, (P, n)."""
         M = self.equations.at(t).M
-        momentum = M @ v
-        return float(np.sqrt(max(q @ (M @ q) + momentum @ self._factor.solve(momentum), 0.0)))
+        momentum = M @ v.T
+        square = q.T * (M @ q.T) + momentum * self._factor.solve(momentum)
+        return np.sqrt(np.maximum(square.sum(axis=0), 0.0))
 
     def resolved(self, h: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """The part of a difference of states that steps of length h (s) resolve: every mode times
-        1/(1 + (ωh)²/4), with the matrices of the first instant."""
+        """The part of a difference of states, (n,) or (P, n), that steps of length h (s) resolve:
+        every mode times 1/(1 + (ωh)²/4), with the matrices of the first instant."""
         M, K = self._first
         factor = self._filters.get(h) or cholesky(sp.csr_matrix(M + (0.25 * h * h) * K))
         if factor is None:
             return q, v
         self._filters[h] = factor
-        both = factor.solve(M @ np.column_stack([q, v]))
-        return both[:, 0], both[:, 1]
+        both = np.stack([q, v])
+        kept = factor.solve(M @ both.reshape(-1, both.shape[-1]).T).T.reshape(both.shape)
+        return kept[0], kept[1]
 
     def destroy(self) -> None:
         """Release the factorizations."""
