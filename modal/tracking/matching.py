@@ -71,6 +71,8 @@ class Overlap:
         one that is expected where it is so much nearer than the others. shared: MAC of a mode that
         comes into question.
         """
+        if not self.merging.any():
+            return self
         macs = np.hstack([self.mac, self.mirrored_mac])
         far = np.abs(np.concatenate([values, values.conj()]) - ahead[:, None])
         alike = self.merging[:, None] & (macs > shared)

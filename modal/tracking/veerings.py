@@ -8,7 +8,7 @@ each other at the least distance g. A pure veering has Δ = (λ_i − λ_j)² = 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -111,6 +111,9 @@ def _tangents_meet(ends: list[Array], slopes: list[Array]) -> Mask:
     return np.asarray((slopes[0] > 0.0) & (slopes[1] < 0.0) & (height > 0.0))
 
 
+_pairs = lru_cache(maxsize=64)(partial(np.triu_indices, k=1))  # of so many modes
+
+
 def veerings_inside(
     a: Snapshot,
     b: Snapshot,
@@ -133,7 +136,7 @@ def veerings_inside(
     the cubic may be.
     """
     seen = np.flatnonzero(watched[branches.number])
-    first, second = (seen[place] for place in np.triu_indices(len(seen), 1))
+    first, second = (seen[place] for place in _pairs(len(seen)))
     # Differences at both ends, their slopes, and values between the ends.
     d = [x[first] - x[second] for x in (*branches.lam, *branches.slope)]
     size = np.abs(branches.lam[0])

@@ -3,6 +3,8 @@ patterns."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +15,7 @@ from scipy.spatial.transform import Rotation
 import assembly
 from assembly.linalg.combination import Combination, Pattern, Patterned
 from assembly.mechanisms.closure import Closure
+from assembly.mechanisms.closure_equations import STRIDE, ClosureEquations
 from assembly.mechanisms.rigid_state import Jacobian, Pose, RigidState, between
 
 Array = NDArray[np.float64]
@@ -176,3 +179,21 @@ def test_mechanisms_of_another_pace_go_the_way_of_the_first(
         assert_allclose(found.twist, own.twist, atol=1e-13 * speed)
         assert_allclose(found.rate, own.rate, atol=1e-12 * speed**2)
         assert (followed in steps) == alone
+
+
+def test_a_turn_takes_few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anchors lie nearly a stride apart, none more, and are extrapolated so well that Newton solves
+    about twice at each."""
+    closure, solved = slider_crank(50.0).closure, []
+    topology, start = slider_crank(50.0).topology, closure.state(0.0).pose
+    followed = Closure(topology, start, closure.period)
+    one = ClosureEquations.linearised
+    monkeypatch.setattr(
+        ClosureEquations, "linearised", lambda *args: solved.append(args[1]) or one(*args)
+    )
+    followed.reach(0.999 * closure.period)
+    poses = [anchor.pose for anchor in followed._anchors[1]]
+    apart = [a.distance(b, topology.length) for a, b in pairwise(poses)]
+    assert max(apart) <= STRIDE
+    assert np.mean(apart) > 0.75 * STRIDE
+    assert len(solved) < 2.5 * len(apart)
