@@ -141,8 +141,8 @@ class _Trial:
         faster = omega[:, :, None] > omega[:, None]
         for force in (inertia, speed):
             parts = X.swapaxes(1, 2) @ force
-            static = np.where(faster, parts / (omega**2)[:, :, None], 0.0)
-            force -= KX @ static + MX @ np.where(faster, 0.0, parts)
+            force -= KX @ np.where(faster, parts / (omega**2)[:, :, None], 0.0)
+            force -= MX @ (X.swapaxes(1, 2) @ force)
         response = np.linalg.solve(K, np.concatenate([residual, inertia, speed], axis=2))
         r, away = omega.shape[1], response[:, :, :1]
         size = np.sqrt(np.maximum((away * (M @ away)).sum(axis=(1, 2)), 0.0)).max()
