@@ -54,9 +54,10 @@ class ErrorBounds:
 
 def error_bounds(at: Instants, modes: SmallModes) -> ErrorBounds:
     """The error bound of every eigenvalue of every point."""
-    right = at.dual_norms(modes.eigenvalues, modes.right, transposed=False)
-    left = right
-    if not modes.exact.all():
+    right = left = np.zeros(modes.eigenvalues.shape)
+    if at.resolved < np.inf:
+        right = left = at.dual_norms(modes.eigenvalues, modes.right, transposed=False)
+    if at.resolved < np.inf and not modes.exact.all():
         left = at.dual_norms(modes.eigenvalues, modes.left, transposed=True)
     return bounds_of(
         modes, right, left, at.pairing(modes), at.resolved, at.product_sizes(modes),
