@@ -132,10 +132,10 @@ def general(
 ) -> tuple[Complex, Complex, Complex]:
     """All finite eigenvalues, right and left vectors (n, ·).
 
-    For 1/λ, which is accurate for the small λ; for a singular K, for 1/(λ − σ) with σ between the
-    small and the large ones. chain (2n, r): the chains of zero eigenvalues, which are left out.
-    singular: reciprocal condition of K below which it is. first: the least σ that is tried, of the
-    frequency scale. Raises ConvergenceError.
+    For 1/λ, which is accurate for the small λ, without C for 1/λ²; for a singular K, for 1/(λ − σ)
+    with σ between the small and the large ones. chain (2n, r): the chains of zero eigenvalues,
+    which are left out. singular: reciprocal condition of K below which it is. first: the least σ
+    that is tried, of the frequency scale. Raises ConvergenceError.
     """
     n = len(M)
     A, B = companion(M, C, K)
@@ -145,7 +145,7 @@ def general(
         A, B = deflated.A, deflated.B
     factor, shift = _factored(K if deflated is None else A, singular), 0.0
     by_halves = factor is not None and deflated is None
-    squares = by_halves and not C.any()  # 1/λ² of half as many
+    squares = by_halves and not C.any()
     while factor is None and shift < 1.0:
         shift = 2.0 * shift or first
         factor = _factored(A - shift * B, ROUND_OFF)
