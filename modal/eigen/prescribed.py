@@ -236,7 +236,8 @@ def _null(conditions: Sequence[tuple[NDArray[Any], float]], space: Array) -> Any
     rows = [A @ space / max(float(error), least) for A, error in conditions if np.any(A)]
     if not rows or space.shape[1] == 0:
         return space
-    _, sizes, Zt = la.svd(np.vstack(rows), full_matrices=True)
+    A = np.vstack(rows)
+    _, sizes, Zt = np.linalg.svd(A, full_matrices=len(A) < A.shape[1])
     return np.asarray(space @ Zt[int((sizes > np.sqrt(len(rows))).sum()) :].conj().T)
 
 

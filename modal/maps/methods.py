@@ -38,7 +38,7 @@ from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.reduction.tolerances import WHOLE
 from modal.tracking.smooth_space import SmoothSpace
 from modal.tracking.sources import BasisError
-from modal.types import Array, Index, Mask
+from modal.types import Array, Complex, Index, Mask
 
 # Certified modes, what proves that no other is unstable (modal/proofs/judge.py), which of them
 # cannot grow, and which points have a finite box of possible instability.
@@ -153,16 +153,16 @@ class SpaceMethod(Method):
     def prepare(self) -> dict[str, NDArray[Any]]:
         """Grow the space on the training points, complete it on random ones, check it."""
         self.space = space = self.new_space()
-        first, drawn = self.training()
-        space.train(first)
-        space.train(drawn)
-        # What the random points need is needed by most tiles.
-        needed = self._verdicts(space, drawn, False)[1]
-        left = np.flatnonzero(np.isfinite(needed))
-        if left.size:
-            space.tolerance = max(float(needed.min()), SHARPEST)
-            space.train(drawn.take(left))
-            space.tolerance = self.tolerance
+        if not space.complete:
+            first, drawn = self.training()
+            space.train(first)
+            # What the random points need is needed by most tiles.
+            needed = self._needed(space, space.train(drawn))[0]
+            left = np.flatnonzero(np.isfinite(needed))
+            if left.size:
+                space.tolerance = max(float(needed.min()), SHARPEST)
+                space.train(drawn.take(left))
+                space.tolerance = self.tolerance
         spot_check(space, self.grid.drawn(4 * self.checks, seed=9), self.checks)
         return space.arrays()
 
@@ -207,6 +207,8 @@ class SpaceMethod(Method):
 
     def _private(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """A space that is trained on these points only: on some, then on those that fail."""
+        if self.space.complete:
+            return None
         private = self.space.branch(max(float(needed.min()), SHARPEST))
         private.train(at.take(left[spread(len(left), SAMPLE)]))
         failing = private.accepted(private.solve(at.take(left))).max(axis=1) > 1.0
@@ -214,14 +216,10 @@ class SpaceMethod(Method):
             private.train(at.take(left[failing]))
         return private
 
-    def _verdicts(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
-        """Verdicts, and the tolerance that each point still needs: infinite where it is finished.
-
-        A point is finished when its bounds are within the tolerance and no growth rate above
-        round-off is below its bound. With proved=True it must also be unstable, or proved stable,
-        or be one where no proof is possible.
-        """
-        found, proof, beyond, provable = self.proved(space, at)
+    def _needed(self, space: Space, found: CertifiedModes) -> tuple[Array, Complex, Array]:
+        """The tolerance that each point still needs, infinite where its bounds are within the
+        tolerance and no growth rate above round-off is below its bound; the eigenvalues that count,
+        and their bounds."""
         k, modes, errors = space.wanted, found.modes, found.bounds
         accepted = space.accepted(found).max(axis=1) <= 1.0
         left_out = found.prescribed | unbounded(modes.eigenvalues, errors.error_bound)
@@ -232,7 +230,16 @@ class SpaceMethod(Method):
         with np.errstate(divide="ignore", invalid="ignore"):
             hidden = np.where((size > noise) & (size <= bounds), 0.5 * size / np.abs(lam), np.inf)
         needed = np.nanmin(np.where(np.isnan(hidden), np.inf, hidden), axis=1)
-        needed = np.where(accepted, needed, np.minimum(needed, self.tolerance))
+        return np.where(accepted, needed, np.minimum(needed, self.tolerance)), lam, bounds
+
+    def _verdicts(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
+        """Verdicts, and the tolerance that each point still needs: infinite where it is finished.
+
+        With proved=True a finished point must also be unstable, or proved stable, or be one where
+        no proof is possible.
+        """
+        found, proof, beyond, provable = self.proved(space, at)
+        needed, lam, bounds = self._needed(space, found)
         verdicts = [judge(*each) for each in zip(lam, bounds, proof, beyond, strict=True)]
         if proved:
             open_ = np.array([verdict.proof == MODES for verdict in verdicts])

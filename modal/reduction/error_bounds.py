@@ -54,10 +54,11 @@ class ErrorBounds:
 
 def error_bounds(at: Instants, modes: SmallModes) -> ErrorBounds:
     """The error bound of every eigenvalue of every point."""
-    right = at.dual_norms(modes.eigenvalues, modes.right, transposed=False)
-    left = right
-    if not modes.exact.all():
-        left = at.dual_norms(modes.eigenvalues, modes.left, transposed=True)
+    lam = modes.eigenvalues
+    whole = at.resolved == np.inf  # nothing is left out
+    right = np.zeros(lam.shape) if whole else at.dual_norms(lam, modes.right, transposed=False)
+    alike = whole or modes.exact.all()
+    left = right if alike else at.dual_norms(lam, modes.left, transposed=True)
     return bounds_of(
         modes, right, left, at.pairing(modes), at.resolved, at.product_sizes(modes),
         at.complement,

@@ -257,16 +257,13 @@ def _sizes(A: Array, lam: Complex, X: Complex, frequency: Array) -> Array:
     E = -A[:, r:, r:]
     damping = np.abs(E + E.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
     damped = damping > ZERO * np.abs(E).max(axis=(1, 2), initial=0.0)
-    for p in np.flatnonzero(damped & overdamped(lam).any(axis=1)):
-        index = np.flatnonzero(overdamped(lam[p]))
+    some = np.flatnonzero(damped & overdamped(lam).any(axis=1))
+    if some.size:
+        q, v = X[some, :r], X[some, r:]
         # The larger half of a state carries its shape with the smaller error.
-        q, v = X[p, :r, index].T, X[p, r:, index].T
-        slow = np.linalg.norm(q, axis=0) >= np.linalg.norm(v, axis=0)
-        shapes = np.where(slow, q / frequency[p][:, None], v)
-        stiffness = -(A[p, r:, :r] * frequency[p]) @ shapes
-        out[p, index] = sizes(
-            lam[p, index],
-            np.einsum("ij,ij->j", shapes.conj(), stiffness),
-            np.einsum("ij,ij->j", shapes.conj(), shapes).real,
-        )
+        by_q = np.linalg.norm(q, axis=1) >= np.linalg.norm(v, axis=1)
+        shapes = np.where(by_q[:, None], q / frequency[some][:, :, None], v)
+        images = -(A[some, r:, :r] * frequency[some][:, None]) @ shapes
+        forms = ((shapes.conj() * images).sum(axis=1), (np.abs(shapes) ** 2).sum(axis=1))
+        out[some] = sizes(lam[some], *forms)
     return out

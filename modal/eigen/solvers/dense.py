@@ -132,10 +132,10 @@ def general(
 ) -> tuple[Complex, Complex, Complex]:
     """All finite eigenvalues, right and left vectors (n, ·).
 
-    For 1/λ, which is accurate for the small λ; for a singular K, for 1/(λ − σ) with σ between the
-    small and the large ones. chain (2n, r): the chains of zero eigenvalues, which are left out.
-    singular: reciprocal condition of K below which it is. first: the least σ that is tried, of the
-    frequency scale. Raises ConvergenceError.
+    For 1/λ, which is accurate for the small λ, without C for 1/λ²; for a singular K, for 1/(λ − σ)
+    with σ between the small and the large ones. chain (2n, r): the chains of zero eigenvalues,
+    which are left out. singular: reciprocal condition of K below which it is. first: the least σ
+    that is tried, of the frequency scale. Raises ConvergenceError.
     """
     n = len(M)
     A, B = companion(M, C, K)
@@ -145,13 +145,16 @@ def general(
         A, B = deflated.A, deflated.B
     factor, shift = _factored(K if deflated is None else A, singular), 0.0
     by_halves = factor is not None and deflated is None
+    squares = by_halves and not C.any()
     while factor is None and shift < 1.0:
         shift = 2.0 * shift or first
         factor = _factored(A - shift * B, ROUND_OFF)
     if factor is None:
         raise ConvergenceError("dense LAPACK: the equations have no determined eigenvalues", None)
     try:
-        if by_halves:
+        if squares:
+            inverse = -la.lu_solve(factor, M)
+        elif by_halves:
             inverse = np.eye(2 * n, k=-n)
             inverse[:n] = -la.lu_solve(factor, np.hstack([C, M]))
         else:
@@ -162,7 +165,11 @@ def general(
     mu, Z, Y = separated(mu, Z, Y, float(np.linalg.norm(inverse)))
     # A smaller 1/(λ − σ) is that of an infinite λ.
     finite = np.abs(mu) > 4.0 * EPS * np.abs(mu).max(initial=0.0)
-    lam, Y, Z = shift + 1.0 / mu[finite] + 0j, Y[:, finite], Z[:, finite]
+    mu, Y, Z = mu[finite], Y[:, finite], Z[:, finite]
+    if squares:
+        mu = np.sqrt(mu + 0j)
+        mu, Y, Z = np.concatenate([mu, -mu]), np.tile(Y, 2), np.tile(Z, (2, 2))
+    lam = shift + 1.0 / mu + 0j
     Y = from_parts(la.lu_solve(factor, in_parts(-Y[:n] if by_halves else Y), trans=1))
     if deflated is not None:
         Y, Z = deflated.lift_left(Y), deflated.lift(lam, Z)

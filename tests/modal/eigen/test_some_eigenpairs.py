@@ -9,7 +9,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.linalg.combination import Combination, Kronecker, Lazy
-from modal.eigen.solvers.dense import definite, eigenpairs_in_order, largest_of_skew
+from modal.eigen.solvers.dense import definite, eigenpairs_in_order, general, largest_of_skew
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 20, 70])
@@ -60,3 +60,34 @@ def test_shapes_at_rest_are_real() -> None:
     omega, X = definite(M, np.zeros((20, 20)), K)
     assert not X.imag.any()
     assert np.allclose(omega**2, la.eigh(K, M, eigvals_only=True), rtol=1e-10)
+
+
+@pytest.mark.parametrize("massless", [0, 2])
+def test_without_velocity_terms_lapack_finds_squares(
+    massless: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Circulatory forces alone, on masses and on degrees of freedom without: both vectors of all
+    modes, flutter, divergence and oscillations, from a matrix of half the size."""
+    n, orders, eig = 12, [], la.eig
+    rng = np.random.default_rng(8)
+    A, N = rng.standard_normal((2, n, n))
+    M = np.diag(np.where(np.arange(n) < massless, 0.0, 1.0 + np.arange(n)))
+    K = np.diag(np.arange(n) - 2.5) ** 3 + A @ A.T + 5.0 * (N - N.T)
+
+    def recorded(a: np.ndarray, **options: bool) -> object:
+        orders.append(len(a))
+        return eig(a, **options)
+
+    monkeypatch.setattr(la, "eig", recorded)
+    lam, X, Y = general(M, np.zeros((n, n)), K)
+    assert orders == [n]
+    assert len(lam) == 2 * (n - massless)
+    truth = eig(-K, M, right=False)
+    squares = truth[np.abs(truth) < 1e6]
+    near = np.abs(lam[:, None] ** 2 - squares) <= 1e-9 * np.abs(squares)
+    assert np.all(near.sum(axis=0) == 2)
+    for vectors, matrix in ((X, K), (Y, K.T)):
+        square = lam**2 if matrix is K else lam.conj() ** 2
+        residual = (M @ vectors) * square + matrix @ vectors
+        terms = np.abs(square) * np.linalg.norm(M @ vectors, axis=0)
+        assert np.all(np.linalg.norm(residual, axis=0) <= 1e-9 * terms)

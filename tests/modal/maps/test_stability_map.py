@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import assembly
 from assembly.errors import InputError, StorageError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
@@ -22,6 +24,7 @@ from modal.eigen.solve import solve
 from modal.maps import stability_maps
 from modal.maps.stability_maps import stability_map
 from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, UNDECIDED, judge
+from modal.reduction import body_space
 from tests.support.affine_families import Planar, Remade
 from tests.support.blade_map import blade
 from tests.support.paths import REFERENCES, ROOT
@@ -116,6 +119,23 @@ def test_verdicts_do_not_depend_on_the_tolerance() -> None:
     assert np.all(sharp.verdict.values[1:] == FLUTTER)
     np.testing.assert_array_equal(coarse.verdict.values, sharp.verdict.values)
     np.testing.assert_array_equal(coarse.unstable_modes.values, sharp.unstable_modes.values)
+
+
+def test_a_basis_that_holds_everything_is_not_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is any point solved again on it where its verdict stays open."""
+    solved = []
+    solve_points = body_space.solve_points
+
+    def counted(matrices: Any, *arguments: Any) -> Any:
+        solved.append(matrices.shape[1])
+        return solve_points(matrices, *arguments)
+
+    monkeypatch.setattr(body_space, "solve_points", counted)
+    small = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 1, clamped="start")
+    axes = dict(omega=np.linspace(0.0, 300.0, 8), epsilon=np.linspace(-3e3, 3e3, 9))
+    grid = stability_map(small, axis=(0, 0, 1), k=4, checks=0, **axes)
+    assert grid.attrs["solver"] == "certified reduced basis"
+    assert sum(solved) <= 2 * grid.verdict.size
 
 
 def test_a_model_that_makes_new_matrices_is_solved_point_by_point() -> None:
