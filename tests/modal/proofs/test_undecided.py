@@ -186,6 +186,22 @@ def test_negative_damping_at_one_place_is_decided(negative: float) -> None:
     assert "gives energy" in str(result) and "circulatory" not in str(result)
 
 
+def test_the_fastest_growth_of_all_is_found_where_all_modes_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """510 unknowns: the lowest modes decide, and another one grows much faster."""
+    system = row(510, -1e-3, 150, 30.0)
+    largest = spectrum(system).real.max()
+    every = modal.stability(system, k=system.n)
+    assert every.verdict == "flutter" and every.examined_to == np.inf
+    assert every.growth_rate == pytest.approx(largest, abs=every.error_bound + 1e-9)
+    monkeypatch.setattr(modal.proofs.verdict, "_by_all_modes", never)
+    lowest = modal.stability(system)
+    assert lowest.verdict == "flutter" and np.isfinite(lowest.examined_to)
+    assert lowest.growth_rate + lowest.error_bound < largest
+    assert "were not examined" in str(lowest)
+
+
 def test_beyond_reach_the_result_says_up_to_where_it_looked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
