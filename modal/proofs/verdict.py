@@ -28,7 +28,7 @@ from modal.proofs.judge import (
     judge,
 )
 from modal.proofs.one_state import decays, examine, without_modes
-from modal.proofs.ratios import is_definite, skew_ratio
+from modal.proofs.ratios import is_definite
 from modal.reduction.full_order import full_modes
 from modal.types import Array, Complex, Mask
 
@@ -260,21 +260,22 @@ def _is_fastest(system: FrozenSystem, k: int, most: float, found: Stability) -> 
     """Whether a reduced basis proves that no mode grows faster than the fastest of those found.
 
     One that grows faster than ρ is an unstable mode of the equation of μ = λ − ρ. Its damping is
-    D + 2ρM, so that it has a box for any circulatory forces.
+    D + 2ρM: where that is positive, it has a box for any circulatory forces.
     """
-    partial = np.isfinite(found.examined_to)
-    if not (partial and found.unstable_modes and found.box.dissipative):
-        return False
     rate = found.growth_rate + SURE * found.error_bound
-    force = skew_ratio(Quadratic(system).stiffness_parts[1], system.M)
-    height = 0.5 * (found.box.gyroscopic + force / rate)
-    if height > 2.0 * np.pi * found.examined_to:
-        return False  # more modes than a basis has
+    if not (np.isfinite(found.examined_to) and found.unstable_modes):
+        return False
+    if not is_definite(Quadratic(system).damping_parts[0] + 2.0 * rate * system.M):
+        return False
     M, C = system.parts["M"], system.combined(DAMPING_PARTS)
     K = system.combined(STIFFNESS_PARTS) + C.scaled(rate) + M.scaled(rate**2)
-    examined = examine(FrozenSystem(M, C + M.scaled(2.0 * rate), K), k, most)
+    shifted = FrozenSystem(M, C + M.scaled(2.0 * rate), K)
+    bounds, box, proof = without_modes(shifted)
+    if box.angular_frequency > 2.0 * np.pi * found.examined_to:
+        return False  # more modes than a basis has
+    examined = examine(shifted, k, most, bounds) if proof == MODES else None
     if examined is None:
-        return False
+        return proof != MODES
     lam, bound, proof, *_ = examined
     return proof != MODES and bool((lam.real < -bound).all())
 
