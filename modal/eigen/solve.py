@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from assembly.arguments import check_between, check_choice, shown
 from assembly.errors import AccuracyError, ConvergenceError, InputError, SingularSystemError
@@ -19,7 +18,7 @@ from assembly.system.null_chain import NullChain, null_fields
 from modal.eigen.checked_modes import ModeProblem, checked_modes, decisive, restored
 from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.inverse_iteration import refined
-from modal.eigen.mode_count import certified, conjugated
+from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
 from modal.eigen.prescribed import prescribed_modes
 from modal.eigen.quadratic import Quadratic, in_units, times
@@ -308,26 +307,16 @@ def _block(problem: ModeProblem, seed: int, share: float = 0.1) -> Modes | None:
             solver.destroy()
 
 
-def _has_partners(problem: ModeProblem, found: Pairs) -> bool:
-    """Whether both eigenvalues of every overdamped shape are among the k nearest zero, to COARSE.
+def _is_open(quadratic: Quadratic, found: Pairs, k: int) -> bool:
+    """Whether the other eigenvalue of an overdamped shape may be larger than the first k found.
 
-    Of λ² xᴴMx + λ xᴴCx + xᴴKx the other root is −xᴴCx/xᴴMx − λ, and their product the square of
-    the frequency of the shape: then no other shape is slower.
+    λ² xᴴMx + λ xᴴCx + xᴴKx has the other root xᴴKx/(λ xᴴMx); the shape of another eigenvalue is
+    about the same.
     """
-    found, chain = found.take(np.arange(min(problem.k, len(found.eigenvalues)))), problem.chain
-    slow = found.take(np.flatnonzero(overdamped(found.eigenvalues)))
-    lam, X, M, C = slow.eigenvalues, slow.right, problem.quadratic.M, problem.quadratic.C
-    mass, damping = ((X.conj() * times(A, X)).sum(axis=0) for A in (M, C))
-    known = conjugated(found.eigenvalues, 0 if chain is None else chain.count)
-    distance = np.abs((damping / mass + lam)[:, None] + known)
-    rows, columns = linear_sum_assignment(distance)
-    near = distance[rows, columns] <= COARSE * np.maximum(np.abs(lam), np.abs(known[columns]))
-    return bool(len(rows) == len(lam) and near.all())
-
-
-def _by_shapes(problem: ModeProblem, seed: int) -> Modes | None:
-    """By the methods that see fast and slow eigenvalues of a shape; None where none applies."""
-    return _dense(problem) if problem.quadratic.n <= SMALL else _block(problem, seed)
+    lam, X = found.eigenvalues, found.right
+    K, M = ((X.conj() * times(A, X)).sum(axis=0) for A in (quadratic.K, quadratic.M))
+    larger = np.abs(K) > 0.5 * np.abs(lam[:k]).max() * np.abs(lam * M)
+    return bool((overdamped(lam) & larger).any())
 
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
@@ -345,14 +334,14 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
         return solve_krylov(opposite, more, limited, method, seed, complete=False)
 
     try:
-        # Without damping a real λ is that of its shape, λ² = −xᵀKx/xᵀMx.
+        # Without damping both eigenvalues of a shape are as large, λ² = −xᵀKx/xᵀMx.
         ordered = target == 0.0 and not quadratic.reversible and quadratic.damping_parts[0].nnz > 0
         # Frequencies grow with the square of their number at most, as those of a beam do:
         # ω_k ≈ 2.8 k² ω_1.
         early = ordered and 4.0 * problem.k**2 * operator.scale > quadratic.accumulation
         found = None if early else search(problem, find)
-        if found is None or (ordered and not _has_partners(problem, found)):
-            modes = _by_shapes(problem, seed)
+        if found is None or (ordered and _is_open(quadratic, found, problem.k)):
+            modes = _dense(problem) if n <= SMALL else _block(problem, seed)
             if modes is not None:
                 return modes
         if found is None:

@@ -15,8 +15,6 @@ the reduction to tridiagonal form: up to twice as fast, but not with double eige
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import scipy.linalg as la
 
@@ -26,7 +24,7 @@ from modal.eigen.deflation import deflate_by_similarity
 from modal.eigen.quadratic import Quadratic, companion, from_parts, in_parts
 from modal.eigen.spectrum import Pairs, levels, separated, sizes
 from modal.eigen.tolerances import EPS, GROUP, ROUND_OFF, ZERO
-from modal.types import Array, Complex, Index
+from modal.types import Array, Complex
 
 
 def dimensionless(quadratic: Quadratic) -> tuple[Array, Array, Array, float]:
@@ -131,15 +129,13 @@ def general(
     chain: Array | None = None,
     singular: float = ROUND_OFF,
     first: float = 2.0**-4,
-    chosen: Callable[[Complex, Complex], Index] | None = None,
 ) -> tuple[Complex, Complex, Complex]:
-    """All finite eigenvalues, or those chosen of them, right and left vectors (n, ·).
+    """All finite eigenvalues, right and left vectors (n, ·).
 
     For 1/λ, which is accurate for the small λ; for a singular K, for 1/(λ − σ) with σ between the
     small and the large ones. chain (2n, r): the chains of zero eigenvalues, which are left out.
     singular: reciprocal condition of K below which it is. first: the least σ that is tried, of the
-    frequency scale. chosen: numbers of some, from eigenvalues and right vectors. Raises
-    ConvergenceError.
+    frequency scale. Raises ConvergenceError.
     """
     n = len(M)
     A, B = companion(M, C, K)
@@ -167,16 +163,13 @@ def general(
     # A smaller 1/(λ − σ) is that of an infinite λ.
     finite = np.abs(mu) > 4.0 * EPS * np.abs(mu).max(initial=0.0)
     lam, Y, Z = shift + 1.0 / mu[finite] + 0j, Y[:, finite], Z[:, finite]
+    Y = from_parts(la.lu_solve(factor, in_parts(-Y[:n] if by_halves else Y), trans=1))
     if deflated is not None:
-        Z = deflated.lift(lam, Z)
+        Y, Z = deflated.lift_left(Y), deflated.lift(lam, Z)
     # The larger of the two halves of the state carries the shape with the smaller error.
     small = np.abs(lam) < 1.0
     X = np.where(small, Z[:n], Z[n:] / np.where(small, 1.0, lam))
-    if chosen is not None:
-        index = chosen(lam, X)
-        lam, X, Y = lam[index], X[:, index], Y[:, index]
-    Y = from_parts(la.lu_solve(factor, in_parts(-Y[:n] if by_halves else Y), trans=1))
-    return lam, X, (Y if deflated is None else deflated.lift_left(Y))[-n:]
+    return lam, X, Y[-n:]
 
 
 def _factored(A: Array, least: float) -> tuple[Array, Array] | None:
@@ -194,21 +187,18 @@ def lowest(
     damped: overdamped modes are ordered by their shapes. null: number of null fields, the first
     coordinates, which the stiffness does not reach; zeros: of zero eigenvalues, left out.
     """
-    gamma = 1.0 / np.sqrt(np.linalg.norm(M))  # next to the lowest frequency
-    M, C = gamma**2 * M, gamma * C
-
-    def first(lam: Complex, X: Complex) -> Index:
-        keep = np.flatnonzero(lam.imag >= 0.0)
-        lam, X = lam[keep], X[:, keep]
-        size = np.abs(lam)
-        if damped:
-            size = sizes(lam, *(np.einsum("ij,ij->j", X.conj(), A @ X) for A in (K, M)))
-        return keep[np.lexsort((np.abs(lam), levels(size)))[:k]]
-
+    gamma = 1.0 / np.sqrt(np.linalg.norm(M, 2))  # next to the lowest frequency
+    C = gamma * C
     chain = _null_chain(C, K, null, zeros) if zeros else None
     # An eigenvalue far below the lowest of the others takes the digits of all in 1/λ.
-    lam, X, Y = general(M, C, K, chain, GROUP, chosen=first)
-    return gamma * lam, X + 0j, Y + 0j
+    lam, X, Y = general(gamma**2 * M, C, K, chain, GROUP)
+    keep = np.flatnonzero(lam.imag >= 0.0)
+    lam, X, Y = gamma * lam[keep], X[:, keep] + 0j, Y[:, keep] + 0j
+    size = np.abs(lam)
+    if damped:
+        size = sizes(lam, *(np.einsum("ij,ij->j", X.conj(), A @ X) for A in (K, M)))
+    order = np.lexsort((np.abs(lam), levels(size)))[:k]
+    return lam[order], X[:, order], Y[:, order]
 
 
 def _null_chain(C: Array, K: Array, null: int, zeros: int) -> Array:

@@ -192,7 +192,7 @@ def test_no_search_for_partners_that_are_known(kind: str, monkeypatch: pytest.Mo
             body = assembly.attach_spring(body, node, stiffness=10.0 * np.eye(6))
     system = body.freeze(**motion)
     due = solve(system, k=16, backend="dense").eigenvalues
-    monkeypatch.setattr(import_module("modal.eigen.solve"), "_by_shapes", None)
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "_dense", None)
     monkeypatch.setattr(import_module("modal.eigen.solve"), "LAPACK", 1.0)
     found = solve(system, k=16)
     assert "LAPACK" not in found.solver and found.eigenvalues.real.min() < -1.0
