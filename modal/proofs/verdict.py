@@ -263,9 +263,8 @@ def _is_fastest(system: FrozenSystem, k: int, most: float, found: Stability) -> 
     D + 2ρM: where that is positive, it has a box for any circulatory forces.
     """
     rate = found.growth_rate + SURE * found.error_bound
-    if not (np.isfinite(found.examined_to) and found.unstable_modes):
-        return False
-    if not is_definite(Quadratic(system).damping_parts[0] + 2.0 * rate * system.M):
+    partial = np.isfinite(found.examined_to) and found.unstable_modes > 0
+    if not (partial and is_definite(Quadratic(system).damping_parts[0] + 2.0 * rate * system.M)):
         return False
     M, C = system.parts["M"], system.combined(DAMPING_PARTS)
     K = system.combined(STIFFNESS_PARTS) + C.scaled(rate) + M.scaled(rate**2)
