@@ -58,8 +58,9 @@ def refined(quadratic: Quadratic, pairs: Pairs, index: Index) -> Pairs:
     if poor.size == 0:
         return pairs
     values, better, groups = pairs.eigenvalues, dict[Group, Pairs](), list[Group]()
+    wanted = set(poor.tolist())
     for _ in range(ATTEMPTS):
-        met = [g for g in _joined(groups, clusters(values)) if np.isin(poor, g).any()]
+        met = [g for g in _joined(groups, clusters(values)) if not wanted.isdisjoint(g)]
         if met == groups:
             return _with(pairs, [better[g] for g in groups], groups)
         groups, values = met, np.array(pairs.eigenvalues)
@@ -74,7 +75,7 @@ def left_of(quadratic: Quadratic, pairs: Pairs, left: Complex, poor: Iterable[in
     """Left vectors (n, k) of the pairs; those numbered `poor`, with their groups, by iteration."""
     left = np.array(left, dtype=complex)
     for g in clusters(pairs.eigenvalues):
-        if np.isin(list(poor), g).any():
+        if not set(poor).isdisjoint(g):
             found = iterated(quadratic, pairs.take(np.array(g)))
             if found is not None and found.left is not None:
                 left[:, g] = found.left

@@ -21,7 +21,7 @@ from modal.eigen.inverse_iteration import refined
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
 from modal.eigen.prescribed import prescribed_modes
-from modal.eigen.quadratic import Quadratic, in_units
+from modal.eigen.quadratic import Quadratic, in_units, times
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
 from modal.eigen.solvers.engines import Engine, arnoldi, krylov_schur
@@ -307,9 +307,16 @@ def _block(problem: ModeProblem, seed: int, share: float = 0.1) -> Modes | None:
             solver.destroy()
 
 
-def _by_shapes(problem: ModeProblem, seed: int) -> Modes | None:
-    """By the methods that see fast and slow eigenvalues of a shape; None where none applies."""
-    return _dense(problem) if problem.quadratic.n <= SMALL else _block(problem, seed)
+def _is_open(quadratic: Quadratic, found: Pairs, k: int) -> bool:
+    """Whether the other eigenvalue of an overdamped shape may be larger than the first k found.
+
+    λ² xᴴMx + λ xᴴCx + xᴴKx has the other root xᴴKx/(λ xᴴMx); the shape of another eigenvalue is
+    about the same.
+    """
+    lam, X = found.eigenvalues, found.right
+    K, M = ((X.conj() * times(A, X)).sum(axis=0) for A in (quadratic.K, quadratic.M))
+    larger = np.abs(K) > 0.5 * np.abs(lam[:k]).max() * np.abs(lam * M)
+    return bool((overdamped(lam) & larger).any())
 
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
@@ -327,19 +334,18 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
         return solve_krylov(opposite, more, limited, method, seed, complete=False)
 
     try:
-        ordered = target == 0.0 and not quadratic.reversible
+        # Without damping both eigenvalues of a shape are as large, λ² = −xᵀKx/xᵀMx.
+        ordered = target == 0.0 and not quadratic.reversible and quadratic.damping_parts[0].nnz > 0
         # Frequencies grow with the square of their number at most, as those of a beam do:
         # ω_k ≈ 2.8 k² ω_1.
-        if ordered and 4.0 * problem.k**2 * operator.scale > quadratic.accumulation:
-            modes = _by_shapes(problem, seed)
+        early = ordered and 4.0 * problem.k**2 * operator.scale > quadratic.accumulation
+        found = None if early else search(problem, find)
+        if found is None or (ordered and _is_open(quadratic, found, problem.k)):
+            modes = _dense(problem) if n <= SMALL else _block(problem, seed)
             if modes is not None:
                 return modes
-        found = search(problem, find)
-        if ordered and overdamped(found.eigenvalues).any():
-            # Others of the same shapes may be larger than those found.
-            modes = _by_shapes(problem, seed)
-            if modes is not None:
-                return modes
+        if found is None:
+            found = search(problem, find)
         return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
         if n <= SMALL:

@@ -295,7 +295,7 @@ def box_of(quadratic: Quadratic) -> Box:
     symmetric, circulatory = quadratic.stiffness_parts
     M, dissipative = quadratic.M, is_semidefinite(damping)
     kappa = skew_ratio(circulatory, damping) if dissipative else np.inf
-    lowest = la.eigh(symmetric.toarray(), M.toarray(), eigvals_only=True, subset_by_index=[0, 0])
+    lowest = la.eigvalsh(symmetric.toarray(), M.toarray())
     return Box(skew_ratio(gyroscopic, M), kappa, max(0.0, -float(lowest[0])), dissipative)
 
 

@@ -4,6 +4,7 @@ every point."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from modal.reduction.error_bounds import ErrorBounds, error_bounds, round_off, u
 from modal.reduction.instants import Instants
 from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
+from modal.reduction.reference_operator import middle
 from modal.reduction.space import SAMPLE, CertifiedModes, spread
 from modal.types import Array, Mask
 
@@ -53,6 +55,9 @@ class ProvingSpace(BodySpace):
         """whole: degrees of freedom up to which a basis that must prove more than boxes can holds
         everything."""
         span = span.padded(len(family.terms))
+        forms = (family.diagonal(middle(table)) for table in (span.stiffness, span.mass))
+        mean = float(np.mean(np.abs(np.divide(*forms))))
+        self._highest = mean if family.n > whole else np.inf
         if stored is not None:
             bounds = {
                 name.removeprefix(PREFIX): np.asarray(value, dtype=float)
@@ -65,7 +70,7 @@ class ProvingSpace(BodySpace):
                 self._completeness = Completeness(self.reference, span, stored=bounds)
             return
         self.box = box or FamilyBox(family, span)
-        boxes = self.box.at(span)
+        boxes = self.boxes(span)
         # The largest W² + γW of the points that have a box.
         stiffness = float(boxes.stiffness[np.isfinite(boxes.stiffness)].max(initial=0.0))
         highest = float(np.sqrt(REACH * stiffness))
@@ -79,6 +84,12 @@ class ProvingSpace(BodySpace):
             self.basis.include(np.eye(family.n))
             self.refresh()
         self._cover(span.take(spread(len(span), SAMPLE)))
+
+    def boxes(self, at: Coefficients) -> PointBoxes:
+        """The boxes of points, none where most shapes of the mesh have a mode in it."""
+        boxes = self.box.at(at)
+        held = boxes.stiffness <= self._highest
+        return replace(boxes, circulatory=np.where(held, boxes.circulatory, np.inf))
 
     def _loads(self, completeness: Completeness, fields: Array) -> Array:
         """What the operators make of rigid fields (n, m), from both sides, (n, ·).
@@ -96,7 +107,7 @@ class ProvingSpace(BodySpace):
     def _cover(self, at: Coefficients, most: int = 60) -> None:
         """Raise the number of certified modes to that of the modes in the box of the points, up to
         `most`."""
-        boxes = self.box.at(at)
+        boxes = self.boxes(at)
         radius = np.sqrt(boxes.angular_frequency**2 + boxes.stiffness)
         if not np.isfinite(radius).any():
             return
@@ -124,13 +135,13 @@ class ProvingSpace(BodySpace):
 
     def provable(self, at: Coefficients) -> Mask:
         """Points (P,) where a proof is possible: with a finite box, or all modes in the basis."""
-        boxed = self.box.at(at).bounded & (self._completeness is not None)
+        boxed = self.boxes(at).bounded & (self._completeness is not None)
         return boxed | (self._parent or self).counts_all
 
     def proved(self, at: Coefficients) -> tuple[CertifiedModes, NDArray[np.int8]]:
         """As `solve`, with what proves that no other mode is unstable (modal/proofs/judge.py)."""
         instants, whole = self.on(at), self.counts_all and self._parent is None
-        boxes = self.box.at(instants.at)
+        boxes = self.boxes(instants.at)
         proof = (self._parent or self)._without_modes(boxes, instants.at)
         countable = (proof == MODES) & (whole | boxes.bounded & (self._completeness is not None))
         if not countable.any():

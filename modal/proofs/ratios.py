@@ -77,8 +77,7 @@ def largest_ratio(B: sp.csr_matrix, A: sp.csr_matrix) -> float:
     """An upper bound of max xᵀBx / xᵀAx; B positive semidefinite, A positive definite."""
     n = A.shape[0]
     if n <= SMALL:
-        last = [n - 1, n - 1]
-        return float(la.eigh(B.toarray(), A.toarray(), eigvals_only=True, subset_by_index=last)[0])
+        return float(la.eigvalsh(B.toarray(), A.toarray())[-1])
     with Factorization(A, "spd") as factor:
         scale, products = np.sqrt(A.diagonal()), [B.__matmul__]
         return lanczos(factor.solve, A.__matmul__, products, scale, semidefinite=[True])[0][1]

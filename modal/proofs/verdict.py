@@ -12,7 +12,7 @@ from assembly.magnitudes import check_count
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
 from modal.eigen.quadratic import Quadratic, in_units
-from modal.eigen.tolerances import HALF, SURE
+from modal.eigen.tolerances import HALF, SMALL, SURE
 from modal.proofs.all_modes import all_modes
 from modal.proofs.box import Box, box_of
 from modal.proofs.free_motion import without_translations
@@ -28,15 +28,16 @@ from modal.proofs.judge import (
     judge,
 )
 from modal.proofs.one_state import decays, examine, without_modes
-from modal.proofs.ratios import is_definite, skew_ratio
+from modal.proofs.ratios import is_definite
 from modal.reduction.full_order import full_modes
 from modal.types import Array, Complex, Mask
 
 # Size up to which LAPACK finds all modes first.
 ALL_MODES = 300
 
-# Size up to which LAPACK finds all modes where nothing else decides. It takes about 1e-8 n³ s of
-# one core (measured from 100 to 1,000 degrees of freedom): half a minute here.
+# Size up to which LAPACK finds all modes where nothing else decides, or all are asked for; only up
+# to SMALL where no more than the fastest growth is open. It takes about 1e-8 n³ s of one core
+# (measured from 100 to 1,000 degrees of freedom): half a minute here.
 AFFORDABLE = 1500
 
 
@@ -138,7 +139,8 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     system : FrozenSystem
         The frozen system, of one body, a mechanism or matrices of your own.
     k : int
-        Number of lowest modes to examine where nothing proves a statement on all modes.
+        Number of lowest modes to examine where nothing proves a statement on all modes; from
+        `system.n` on all modes of up to 1,500 degrees of freedom.
 
     Returns
     -------
@@ -160,10 +162,11 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     count of all modes in the box |Im λ| ≤ max(γ/2, κ) outside which no mode is unstable (`Box`);
     a Lyapunov function. docs/theory.md, "A verdict on all modes", derives them. Up to 300 degrees
     of freedom LAPACK finds all modes. Larger systems whose stiffness leaves no mode in the box need
-    none; others are examined with a reduced basis, and where that leaves them undecided, or faster
-    growth possible, by LAPACK up to 1,500. "Stable" is never said where a growth rate is within its
-    error bound. Motions that the kinematics of a free body's frame prescribe do not count; its
-    other motions as a whole do.
+    none; others are examined with a reduced basis. LAPACK follows up to 1,500 where that leaves
+    them undecided, and up to 500, or with k = `system.n`, where other modes may grow faster than
+    those found: elsewhere `examined_to` is finite. "Stable" is never said where a growth rate is
+    within its error bound. Motions that the kinematics of a free body's frame prescribe do not
+    count; its other motions as a whole do.
 
     The mass of a mechanism changes as it moves, Ṁ = ½ (C + Cᵀ), and every instant of an undamped
     one grows or decays. The result is then that of the instant alone (`Stability.mass_changes`);
@@ -196,13 +199,14 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
     if system.n > max(ALL_MODES, AFFORDABLE):
         unbounded = Box(np.inf, np.inf, np.inf)
         return _large(system, k) or _conclude(*full_modes(system, k), MODES, unbounded)
-    if system.n > ALL_MODES:
+    if ALL_MODES < system.n > k:
         # The rounds of a basis of a quarter of the system cost as much as all modes.
         most = 0.25 * system.n
         result = _large(system, k, most)
         if result is not None and _is_fastest(system, k, most, result):
             result = replace(result, examined_to=np.inf)
-        if result is not None and not np.isfinite(result.examined_to):
+        enough = system.n > SMALL and result is not None and result.unstable_modes > 0
+        if result is not None and (enough or not np.isfinite(result.examined_to)):
             return result
     # Error bounds for about unit mass do not depend on units. Powers of two scale exactly.
     small, zeros = in_units(system, 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))), 0
@@ -256,21 +260,21 @@ def _is_fastest(system: FrozenSystem, k: int, most: float, found: Stability) -> 
     """Whether a reduced basis proves that no mode grows faster than the fastest of those found.
 
     One that grows faster than ρ is an unstable mode of the equation of μ = λ − ρ. Its damping is
-    D + 2ρM, so that it has a box for any circulatory forces.
+    D + 2ρM: where that is positive, it has a box for any circulatory forces.
     """
-    partial = np.isfinite(found.examined_to)
-    if not (partial and found.unstable_modes and found.box.dissipative):
-        return False
     rate = found.growth_rate + SURE * found.error_bound
-    force = skew_ratio(Quadratic(system).stiffness_parts[1], system.M)
-    height = 0.5 * (found.box.gyroscopic + force / rate)
-    if height > 2.0 * np.pi * found.examined_to:
-        return False  # more modes than a basis has
+    partial = np.isfinite(found.examined_to) and found.unstable_modes > 0
+    if not (partial and is_definite(Quadratic(system).damping_parts[0] + 2.0 * rate * system.M)):
+        return False
     M, C = system.parts["M"], system.combined(DAMPING_PARTS)
     K = system.combined(STIFFNESS_PARTS) + C.scaled(rate) + M.scaled(rate**2)
-    examined = examine(FrozenSystem(M, C + M.scaled(2.0 * rate), K), k, most)
+    shifted = FrozenSystem(M, C + M.scaled(2.0 * rate), K)
+    bounds, box, proof = without_modes(shifted)
+    if box.angular_frequency > 2.0 * np.pi * found.examined_to:
+        return False  # more modes than a basis has
+    examined = examine(shifted, k, most, bounds) if proof == MODES else None
     if examined is None:
-        return False
+        return proof != MODES
     lam, bound, proof, *_ = examined
     return proof != MODES and bool((lam.real < -bound).all())
 

@@ -176,3 +176,26 @@ def test_modes_of_a_heavily_damped_small_model_cost_one_eigensolution(
     np.testing.assert_allclose(
         np.sort(np.abs(modes.eigenvalues)), np.sort(reference(system)[:10]), rtol=1e-8
     )
+
+
+@pytest.mark.parametrize("kind", ["light damping", "growth alone", "soft springs"])
+def test_no_search_for_partners_that_are_known(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real eigenvalues whose shapes have the other one among the modes found, or at zero."""
+    body = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 24)
+    motion = dict(omega=(0.0, 0.0, 0.0))
+    if kind == "growth alone":
+        motion = dict(omega=(0.0, 0.0, 9.0), epsilon=(0.0, 0.0, 2000.0))
+    else:
+        body = body.with_damping(a=5.0)
+    if kind == "soft springs":
+        for node in (0, 12, 24):
+            body = assembly.attach_spring(body, node, stiffness=10.0 * np.eye(6))
+    system = body.freeze(**motion)
+    due = solve(system, k=16, backend="dense").eigenvalues
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "_dense", None)
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "LAPACK", 1.0)
+    found = solve(system, k=16)
+    assert "LAPACK" not in found.solver and found.eigenvalues.real.min() < -1.0
+    for lam in found.eigenvalues:  # those of equal size in any order
+        assert np.abs(due - lam).min() < SAME * np.abs(lam)
+    assert np.isclose(found.eigenvalues.sum(), due.sum(), rtol=SAME)

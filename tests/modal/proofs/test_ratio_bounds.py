@@ -7,8 +7,10 @@ import pytest
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.tolerances import SMALL
-from modal.proofs.ratios import FAILURE, lanczos, skew_ratio
+from modal.proofs.ratios import FAILURE, lanczos, largest_ratio, skew_ratio
+from tests.support.fine_meshes import fine_column
 
 N = SMALL + 100  # iterative
 
@@ -99,3 +101,11 @@ def test_a_bound_is_as_wide_as_the_theorem_demands(n: int, steps: int) -> None:
     missed = 1.0 - 1.0 / high
     probability = 1.648 * np.sqrt(n) * np.exp(-np.sqrt(missed) * (2 * steps - 1))
     assert low == 0.0 and probability == pytest.approx(FAILURE, rel=1e-6)
+
+
+def test_the_largest_of_ratios_of_a_fine_mesh_is_found() -> None:
+    """398 unknowns: LAPACK's bisection for one eigenvalue of (M, D) fails."""
+    quadratic = Quadratic(fine_column(np.random.default_rng(304000)).system)
+    M, D = quadratic.M, quadratic.damping_parts[0]
+    inverse = 1.0 / la.eigvalsh(D.toarray(), M.toarray())[0]
+    assert largest_ratio(M, D) == pytest.approx(inverse, rel=1e-3)

@@ -25,7 +25,8 @@ from assembly.system.frozen import FrozenSystem
 from modal.data import checkpoint
 from modal.maps import methods
 from modal.proofs.judge import COUNT, ENERGY, MODES, STABLE, UNDECIDED, judge
-from modal.proofs.one_state import examine
+from modal.proofs.one_state import examine, without_modes
+from modal.proofs.proving import ProvingSpace
 from tests.support.fine_meshes import column, hermite, shaft
 from tests.support.verdict_truth import refined
 
@@ -186,6 +187,22 @@ def test_negative_damping_at_one_place_is_decided(negative: float) -> None:
     assert "gives energy" in str(result) and "circulatory" not in str(result)
 
 
+def test_the_fastest_growth_of_all_is_found_where_all_modes_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """510 unknowns: the lowest modes decide, and another one grows much faster."""
+    system = row(510, -1e-3, 150, 30.0)
+    largest = spectrum(system).real.max()
+    every = modal.stability(system, k=system.n)
+    assert every.verdict == "flutter" and every.examined_to == np.inf
+    assert every.growth_rate == pytest.approx(largest, abs=every.error_bound + 1e-9)
+    monkeypatch.setattr(modal.proofs.verdict, "_by_all_modes", never)
+    lowest = modal.stability(system)
+    assert lowest.verdict == "flutter" and np.isfinite(lowest.examined_to)
+    assert lowest.growth_rate + lowest.error_bound < largest
+    assert "were not examined" in str(lowest)
+
+
 def test_beyond_reach_the_result_says_up_to_where_it_looked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -255,6 +272,21 @@ def test_a_stiffness_above_the_box_needs_no_modes(
     assert (result.verdict, result.proof) == ("stable", proof)
     assert spectrum(system).real.max() < 0.0 and len(result.eigenvalues) == 0
     assert ("leaves no mode in the box" in str(result)) == (proof == "count")
+
+
+def test_a_box_with_most_modes_of_the_mesh_takes_no_basis_of_them() -> None:
+    """Soft springs that damping bK hardly holds: κ above what most shapes of the mesh reach."""
+    body = rod().with_damping(b=1e-7)
+    for node in (0, 30, 60):
+        body = assembly.attach_spring(body, node, stiffness=np.diag([1e4] * 3 + [1e3] * 3))
+    system = body.freeze(omega=(0.0, 0.0, 6.0), epsilon=(0.0, 0.0, 700.0))
+    bounds, box, _ = without_modes(system)
+    space = ProvingSpace(bounds.family, bounds.family.coefficients([{}]), 10, 1e-8, box=bounds)
+    assert 1e6 < box.angular_frequency < 1e7 and space.basis.size < system.n // 4
+    space.destroy()
+    result = modal.stability(system)
+    assert result.verdict == "flutter" and result.box.angular_frequency == box.angular_frequency
+    assert result.growth_rate == pytest.approx(spectrum(system).real.max(), rel=1e-6)
 
 
 # Fine meshes: the truth with 50 digits on the stored matrices.
