@@ -225,9 +225,10 @@ class Closure:
             good = size <= 4.0
             moved = here.moved(self.equations.expand(np.where(good[:, None], step, 0.0)))
             pose.r[at], pose.R[at] = moved.r, moved.R
-            closed[at] = good & closing[at]
-            running[at] = good & ~closing[at]
-            # Convergence is quadratic: after a step this small the next one reaches round-off.
+            # Convergence is quadratic: after a step this small the next one reaches round-off, or
+            # it is reached.
+            closed[at] = good & (closing[at] | (size < EQUAL))
+            running[at] = good & ~closed[at]
             closing[at] = size < 1e-7
         return pose, closed
 

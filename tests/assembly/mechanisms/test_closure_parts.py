@@ -14,6 +14,7 @@ import assembly
 from assembly.linalg.combination import Combination, Pattern, Patterned
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.rigid_state import Jacobian, Pose, RigidState, between
+from assembly.motion.laws import FunctionLaw
 
 Array = NDArray[np.float64]
 
@@ -176,3 +177,22 @@ def test_mechanisms_of_another_pace_go_the_way_of_the_first(
         assert_allclose(found.twist, own.twist, atol=1e-13 * speed)
         assert_allclose(found.rate, own.rate, atol=1e-12 * speed**2)
         assert (followed in steps) == alone
+
+
+def test_laws_are_read_once_at_an_instant() -> None:
+    """However often the position is corrected there."""
+    times = list[float]()
+
+    def law(t: float) -> tuple[float, float, float]:
+        times.append(t)
+        return 20.0 * t, 20.0, 0.0
+
+    arm = assembly.rigid_body(1.0, 0.1, planar=True)
+    machine = assembly.Mechanism(
+        {"arm": arm},
+        [assembly.revolute("ground", (0, 0), "arm", (0, 0), name="hub")],
+        [assembly.driver("hub", FunctionLaw(law))],
+    )
+    times.clear()
+    machine.position(1.0)
+    assert len(times) <= len(set(times)) + 2
