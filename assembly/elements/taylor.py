@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
-from assembly.types import AnyArray, Index
+from assembly.types import AnyArray, Array, Index
 
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # components of a cross product
 
@@ -69,16 +70,16 @@ class Taylor(NDArrayOperatorsMixin):
         """The arrays indexed along an axis, counted from the last one."""
         return Taylor(self.data.take(index, axis=axis))
 
-    def polynomial(self, coefficients: Any) -> Taylor:
-        """Σ c_k f^k, the lowest power first; c_k numbers or arrays to broadcast with."""
+    def polynomial(self, rows: Array) -> Taylor:
+        """`polynomial` of f."""
         f, df, ddf = self.data
-        # p, p′, ½p″ by Horner's scheme.
-        p, slope, half = coefficients[-1] + 0.0 * f, 0.0 * f, 0.0 * f
-        for c in coefficients[-2::-1]:
-            half = half * f + slope
-            slope = slope * f + p
-            p = p * f + c
-        return Taylor(np.stack([p, slope * df, slope * ddf + 2.0 * half * df * df]))
+        slopes = np.zeros((3, *rows.shape))  # rows of p, p′, p″
+        slopes[0] = rows
+        for k in (1, 2):
+            slopes[k, :, :-1] = slopes[k - 1, :, 1:] * np.arange(1.0, rows.shape[1])
+        found = polynomial(slopes.reshape(-1, rows.shape[1]), f)
+        p, slope, curve = found.reshape(3, -1, *f.shape)
+        return Taylor(np.stack([p, slope * df, slope * ddf + curve * df * df]))
 
     def __getitem__(self, key: Any) -> Taylor:
         rest = key if isinstance(key, tuple) else (key,)
@@ -151,6 +152,18 @@ def _joined(parts: Any, axis: int) -> Taylor:
 def _mapped(subscripts: str, matrix: AnyArray, a: Taylor) -> Taylor:
     """einsum of a fixed matrix and a Taylor whose subscripts begin with an ellipsis."""
     return Taylor(np.einsum(subscripts, matrix, a.data))
+
+
+def polynomial(rows: Array, x: Any) -> Any:
+    """Σ c_k x^k (r, ...) of each row of coefficients (r, terms), the lowest power first."""
+    if isinstance(x, Taylor):
+        return x.polynomial(rows)
+    powers = np.empty((rows.shape[1], *x.shape), x.dtype)
+    powers[0] = 1.0
+    for last, power in pairwise(powers):
+        np.multiply(last, x, out=power)
+    flat = powers.reshape(len(powers), -1).view(float)
+    return (rows @ flat).view(x.dtype).reshape(len(rows), *x.shape)
 
 
 def dot(a: Taylor, b: Taylor) -> Taylor:
