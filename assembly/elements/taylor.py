@@ -70,17 +70,6 @@ class Taylor(NDArrayOperatorsMixin):
         """The arrays indexed along an axis, counted from the last one."""
         return Taylor(self.data.take(index, axis=axis))
 
-    def polynomial(self, rows: Array) -> Taylor:
-        """`polynomial` of f."""
-        f, df, ddf = self.data
-        slopes = np.zeros((3, *rows.shape))  # rows of p, p′, p″
-        slopes[0] = rows
-        for k in (1, 2):
-            slopes[k, :, :-1] = slopes[k - 1, :, 1:] * np.arange(1.0, rows.shape[1])
-        found = polynomial(slopes.reshape(-1, rows.shape[1]), f)
-        p, slope, curve = found.reshape(3, -1, *f.shape)
-        return Taylor(np.stack([p, slope * df, slope * ddf + curve * df * df]))
-
     def __getitem__(self, key: Any) -> Taylor:
         rest = key if isinstance(key, tuple) else (key,)
         return Taylor(self.data[(slice(None), *rest)])
@@ -157,12 +146,16 @@ def _mapped(subscripts: str, matrix: AnyArray, a: Taylor) -> Taylor:
 def polynomial(rows: Array, x: Any) -> Any:
     """Σ c_k x^k (r, ...) of each row of coefficients (r, terms), the lowest power first."""
     if isinstance(x, Taylor):
-        return x.polynomial(rows)
-    powers = np.empty((rows.shape[1], *x.shape), x.dtype)
-    powers[0] = 1.0
-    for last, power in pairwise(powers):
+        f, df, ddf = x.data
+        powers = np.arange(1.0, rows.shape[1])
+        slopes = rows[:, 1:] * powers
+        curves = slopes[:, 1:] * powers[:-1]
+        p, (slope, curve) = polynomial(rows, f), (polynomial(c, f) for c in (slopes, curves))
+        return Taylor(np.stack([p, slope * df, slope * ddf + curve * df * df]))
+    table = np.ones((rows.shape[1], *x.shape), x.dtype)
+    for last, power in pairwise(table):
         np.multiply(last, x, out=power)
-    flat = powers.reshape(len(powers), -1).view(float)
+    flat = table.reshape(len(table), -1).view(float)
     return (rows @ flat).view(x.dtype).reshape(len(rows), *x.shape)
 
 

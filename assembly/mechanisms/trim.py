@@ -66,18 +66,16 @@ def _settled(
     """
     count = len(state.q)
     out, numbers, formed = list[Any]([None] * count), np.arange(count), np.zeros(count, dtype=int)
-    last, full = np.full((2, count), np.inf)  # steps: of any stiffness, and of a new one
-    again = np.zeros(count, dtype=bool)  # whether the last was one of a kept stiffness
+    last, again = np.full(count, np.inf), np.zeros(count, dtype=bool)
     while len(numbers):
         noise = ROUND_OFF * np.abs(state.force).max(axis=-1, initial=0.0)
         quiet = np.abs(state.residual).max(axis=-1, initial=0.0) <= noise
         step, allowed = np.zeros_like(state.q), ROUND_OFF * np.linalg.norm(state.q, axis=-1)
-        for k, number in enumerate(numbers):
-            if number in factors:
-                step[k] = -np.asarray(factors[number].solve(state.residual[k]))
-        size = np.linalg.norm(step, axis=-1)
-        rate = size / last[numbers]
-        kept = quiet | (np.isin(numbers, [*factors]) & (size * rate**reach <= allowed))
+        for k in np.flatnonzero(formed[numbers]):
+            step[k] = -np.asarray(factors[numbers[k]].solve(state.residual[k]))
+        size, before, twice = np.linalg.norm(step, axis=-1), last[numbers], again[numbers]
+        rate = size / before
+        kept = quiet | ((formed[numbers] > 0) & (size * rate**reach <= allowed))
         new = np.flatnonzero(~kept)
         at = state if len(new) == len(numbers) else state.at(new)
         for k, stiffness in zip(new, at.stiffness() if len(new) else (), strict=True):
@@ -87,13 +85,13 @@ def _settled(
             step[k] = -np.asarray(factor.solve(state.residual[k]))
         formed[numbers[new]] += 1
         size = np.where(quiet, 0.0, np.linalg.norm(step, axis=-1))
-        wild = ~np.isfinite(size) | (~kept & (formed[numbers] > 4) & (size > 2.0 * full[numbers]))
-        tired = formed[numbers] > ITERATIONS
-        step[quiet | wild], last[numbers], full[numbers[new]] = 0.0, size, size[new]
-        rate, again[numbers] = np.where(again[numbers], rate, 0.5), kept
+        turns = (formed[numbers] > 4) & ~kept & ~twice & (size > 2.0 * before)
+        wild, tired = turns | ~np.isfinite(size), formed[numbers] > ITERATIONS
+        step[quiet | wild], last[numbers], again[numbers] = 0.0, size, kept
         moved = state.motion.closed(state.q + step, 0.0 * step, 0.0 * step, state.path[0])
+        left = np.where(twice, size * rate / (1.0 - rate), size)
         near = size <= STEP_TOLERANCE * np.linalg.norm(moved.q, axis=-1)
-        ends = quiet | np.where(kept, size * rate <= allowed * (1.0 - rate), near) | wild | tired
+        ends = quiet | np.where(kept, left <= allowed, near) | wild | tired
         for k in np.flatnonzero(ends):
             out[numbers[k]] = moved.at(k), int(formed[numbers[k]])
             if wild[k] or tired[k]:
