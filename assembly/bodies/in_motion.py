@@ -289,12 +289,14 @@ class BodiesMotion:
             for n, changes in enumerate(each):
                 for tangent, A in zip(tangents, changes, strict=False):
                     stack.add(tangent[n] if self._several else tangent, A, where)
-        self._found["forces"] = total
+        if self.step is None:
+            self._found["forces"] = total
         return list(tangents)
 
     @cached_property
     def _found(self) -> dict[str, Array]:
-        """The forces of the elements, where tangents were wanted first."""
+        """The forces of the elements, where tangents were wanted first; those with the stresses
+        that a step foresees are others."""
         return {}
 
     @cached_property

@@ -253,7 +253,7 @@ class ElementFamily:
         """`force` and the derivatives by u, v and a that are wanted.
 
         By u alone forces of rates may be left out of it, for Newton's method.
-        With `passage.step` the stresses in it may be those that the step foresees: linear in it,
+        With `passage.step` the stresses in both may be those that the step foresees: linear in it,
         they leave out what a slender part stretches by turning along straight lines, and Newton's
         method takes larger and fewer steps (Magisano, Leonetti & Garcea, Comput. Methods Appl.
         Mech. Eng. 313, 2017).

@@ -174,8 +174,6 @@ class FiniteMotion(ElementFamily):
             value = value - (A @ x[..., None])[..., 0]
         blocks = np.split(found, found.shape[-1] // d.shape[-1], axis=-1)
         changes = [A - B for A, B in zip(blocks, along(linear, by), strict=False)]
-        if passage.step is not None:
-            return self._forces(passage), changes
         return value + (self._unit_loads @ c[..., None])[..., 0], changes
 
     def tangents(self, passage: Passage) -> tuple[Beyond, sp.csr_matrix]:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import zeta
 
 from assembly.elements.section_inertia import SectionInertia
-from assembly.elements.taylor import Taylor, cross, value_of
+from assembly.elements.taylor import Taylor, cross, polynomial, value_of
 from assembly.kinematics import FRAME_UNITS, SKEW_UNITS, axial
 from assembly.types import AnyArray, Array
 
@@ -38,19 +38,7 @@ def _series(rows: Array, phi: Any) -> Any:
     """Σ c_k θ^(2k) (..., 1) of each row of coefficients."""
     q: Any = np.sum(phi * phi, axis=-1, keepdims=True)
     largest = np.abs(value_of(q)).max(initial=0.0)
-    return _horner(rows[:, : 4 + int(np.searchsorted(_REACH, largest))], q)
-
-
-def _horner(rows: Array, q: Any) -> Any:
-    """Σ c_k q^k of each row of coefficients, in a leading axis."""
-    columns = rows.T.reshape(*rows.shape[::-1], *(1,) * np.ndim(value_of(q)))
-    if isinstance(q, Taylor):
-        return q.polynomial(columns)
-    total = columns[-1] + 0.0 * q
-    for c in columns[-2::-1]:
-        total *= q
-        total += c
-    return total
+    return polynomial(rows[:, : 4 + int(_REACH.searchsorted(largest))], q)
 
 
 def moved_by(phi: AnyArray, v: AnyArray) -> AnyArray:
@@ -129,7 +117,7 @@ def _geometric(coefficients: Array, q: Any, radius: float) -> Any:
     """A power series in q that converges up to a radius, down to round-off for half of it."""
     largest = np.abs(value_of(q)).max(initial=0.0) / radius
     count = 4 + int(-40.0 / np.log(np.clip(largest, 1e-30, 0.5)))
-    return _horner(coefficients[None, :count], q)
+    return polynomial(coefficients[None, :count], q)
 
 
 def relative_turn(frame: AnyArray, phi: AnyArray) -> AnyArray:
@@ -144,7 +132,7 @@ def relative_turn(frame: AnyArray, phi: AnyArray) -> AnyArray:
 
 def _quaternion(phi: AnyArray) -> tuple[AnyArray, AnyArray]:
     q = 0.25 * np.sum(phi * phi, axis=-1, keepdims=True)
-    cosine, sine = _horner(_HALF_TURN, q)
+    cosine, sine = polynomial(_HALF_TURN, q)
     return cosine, 0.5 * sine * phi
 
 

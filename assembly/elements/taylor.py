@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
-from assembly.types import AnyArray, Index
+from assembly.types import AnyArray, Array, Index
 
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # components of a cross product
 
@@ -68,17 +69,6 @@ class Taylor(NDArrayOperatorsMixin):
     def along(self, index: Index, axis: int) -> Taylor:
         """The arrays indexed along an axis, counted from the last one."""
         return Taylor(self.data.take(index, axis=axis))
-
-    def polynomial(self, coefficients: Any) -> Taylor:
-        """Σ c_k f^k, the lowest power first; c_k numbers or arrays to broadcast with."""
-        f, df, ddf = self.data
-        # p, p′, ½p″ by Horner's scheme.
-        p, slope, half = coefficients[-1] + 0.0 * f, 0.0 * f, 0.0 * f
-        for c in coefficients[-2::-1]:
-            half = half * f + slope
-            slope = slope * f + p
-            p = p * f + c
-        return Taylor(np.stack([p, slope * df, slope * ddf + 2.0 * half * df * df]))
 
     def __getitem__(self, key: Any) -> Taylor:
         rest = key if isinstance(key, tuple) else (key,)
@@ -151,6 +141,22 @@ def _joined(parts: Any, axis: int) -> Taylor:
 def _mapped(subscripts: str, matrix: AnyArray, a: Taylor) -> Taylor:
     """einsum of a fixed matrix and a Taylor whose subscripts begin with an ellipsis."""
     return Taylor(np.einsum(subscripts, matrix, a.data))
+
+
+def polynomial(rows: Array, x: Any) -> Any:
+    """Σ c_k x^k (r, ...) of each row of coefficients (r, terms), the lowest power first."""
+    if isinstance(x, Taylor):
+        f, df, ddf = x.data
+        powers = np.arange(1.0, rows.shape[1])
+        slopes = rows[:, 1:] * powers
+        curves = slopes[:, 1:] * powers[:-1]
+        p, (slope, curve) = polynomial(rows, f), (polynomial(c, f) for c in (slopes, curves))
+        return Taylor(np.stack([p, slope * df, slope * ddf + curve * df * df]))
+    table = np.ones((rows.shape[1], *x.shape), x.dtype)
+    for last, power in pairwise(table):
+        np.multiply(last, x, out=power)
+    flat = table.reshape(len(table), -1).view(float)
+    return (rows @ flat).view(x.dtype).reshape(len(rows), *x.shape)
 
 
 def dot(a: Taylor, b: Taylor) -> Taylor:

@@ -321,7 +321,9 @@ class DeformedState:
             slots, turned = topology.moving.places(*pairs), block.swapaxes(-1, -2)
             values[K_G][:, slots] += 0.5 * (block + turned).reshape(len(times), -1)
             values[K_D][:, slots] += 0.5 * (block - turned).reshape(len(times), -1)
-        return values, self._transform(m.rows(self.path)), joints
+        # The rates of known rows are those before the last change of the accelerations.
+        rows = self.rows if self.known is None else m.rows(self.path)
+        return values, self._transform(rows), joints
 
     @property
     def sparsity(self) -> Pattern:

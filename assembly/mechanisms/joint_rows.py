@@ -233,6 +233,7 @@ class JointRows:
         self._e1, self._e2 = planes.reshape(-1, 2, 3).swapaxes(0, 1)
         self._constant = np.zeros((3, len(conditions), 4))
         self._constant[0, :, :3] = self.f
+        self._last: tuple[Any, Array] = None, self._constant
 
     def __len__(self) -> int:
         return len(self.conditions)
@@ -252,23 +253,32 @@ class JointRows:
         """The jets of f (..., m, 3) and c (..., m) at times t (...): constant but for driven rows.
 
         lag (m,): taken off the drivers' values, while a mechanism is being assembled. pace: share
-        of their rates.
+        of their rates. The last ones are kept: they are asked for again while positions change.
         """
         times = np.asarray(t, dtype=float)
-        both = np.empty((3, *times.shape, *self._constant.shape[1:]))
-        both[:] = self._constant.reshape(3, *(1,) * times.ndim, *self._constant.shape[1:])
-        f, c = both[..., :3], both[..., 3]
-        values = np.array([[law.at(s) for s in times.ravel().tolist()] for law in self._laws]).T
-        jets = values.reshape(3, *times.shape, len(self._laws))
+        key = times.tobytes(), pace
+        last = self._last
+        if lag is not None or last[0] != key:
+            last = (key if lag is None else None), self._jets(times.ravel(), lag, pace)
+            self._last = last
+        jets = last[1].reshape(3, *times.shape, *self._constant.shape[1:])
+        return Taylor(jets[..., :3]), Taylor(jets[..., 3])
+
+    def _jets(self, times: Array, lag: Array | None, pace: float) -> Array:
+        """Those of f and c (3, P, m, 4) of `laws` at times (P,)."""
+        both = np.repeat(self._constant[:, None], len(times), axis=1)
+        values = np.array([[law.at(s) for s in times.tolist()] for law in self._laws]).T
+        jets = values.reshape(3, len(times), len(self._laws))
         jets = (jets.T * [1.0, pace, pace**2]).T
         if lag is not None:
             jets[0] -= lag[self._driven_rows]
-        c[..., self._driven_rows] = np.where(self._turned, 0.0, jets)
+        both[..., self._driven_rows, 3] = np.where(self._turned, 0.0, jets)
         q, rate, second = jets[..., self._turned, None]
         sin, cos = np.sin(q), np.cos(q)
         along, inward = cos * self._e1 + sin * self._e2, cos * self._e2 - sin * self._e1
-        f[..., self._turned_rows, :] = inward, -rate * along, -second * along - rate**2 * inward
-        return Taylor(f), Taylor(c)
+        turned = inward, -rate * along, -second * along - rate**2 * inward
+        both[..., self._turned_rows, :3] = turned
+        return both
 
     def evaluate(
         self, frames: Frames, t: ArrayLike, lag: Array | None = None, pace: float = 1.0

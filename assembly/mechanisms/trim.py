@@ -23,7 +23,7 @@ from assembly.magnitudes import ROUND_OFF
 from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_reactions
 from assembly.system.frozen import FrozenSystem
-from assembly.types import Array, Index
+from assembly.types import Array
 
 Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
 
@@ -46,46 +46,61 @@ def newtons(
 ) -> list[tuple[DeformedState, int] | Exception]:
     """The same at several instants, all elements in one pass: equilibria near q (P, n), and why
     others are not found. Raises where some leaves the range of the equations."""
-    out: list[Any] = [None] * len(q)
-    numbers, last = np.arange(len(q)), np.full(len(q), np.inf)
     state = replace(motion.closed(q, 0.0 * q, 0.0 * q, guess), step=np.stack([before, guess]))
-    for iteration in range(1, ITERATIONS + 1):
-        stiffness, step = state.stiffness(), np.zeros_like(state.q)
+    factors: dict[int, Factorization] = {}
+    try:
+        return _settled(state, factors)
+    finally:
+        for factor in factors.values():
+            factor.destroy()
+
+
+def _settled(
+    state: DeformedState, factors: dict[int, Factorization], reach: int = 6
+) -> list[tuple[DeformedState, int] | Exception]:
+    """What `newtons` finds from a state; the last stiffness of each instant stays in `factors`.
+
+    It is kept where its steps, each θ times the one before, come to round-off in `reach` more. The
+    last one leaves θ/(1 − θ) of its size; θ of two such steps, as stresses that were foreseen make
+    the first one better than the next.
+    """
+    count = len(state.q)
+    out, numbers, formed = list[Any]([None] * count), np.arange(count), np.zeros(count, dtype=int)
+    last, again = np.full(count, np.inf), np.zeros(count, dtype=bool)
+    while len(numbers):
         noise = ROUND_OFF * np.abs(state.force).max(axis=-1, initial=0.0)
         quiet = np.abs(state.residual).max(axis=-1, initial=0.0) <= noise
-        for k, number in enumerate(numbers):
-            if quiet[k]:
-                out[number] = state.at(k), iteration - 1
-                continue
-            with Factorization(stiffness[k], "general") as factor:
-                step[k] = -np.asarray(factor.solve(state.residual[k]))
-        size = np.linalg.norm(step, axis=-1)
-        wild = ~np.isfinite(size) | ((iteration > 4) & (size > 2.0 * last[numbers]))
-        for number in numbers[wild]:
-            out[number] = ConvergenceError("Newton's method diverges")
-        last[numbers] = size
-        state, numbers, step = _going_on(state, numbers, out, step)
-        if not len(numbers):
-            return out
-        q, rest = state.q + step, 0.0 * step
-        moved = state.motion.closed(q, rest, rest, state.path[0])
-        done = last[numbers] <= STEP_TOLERANCE * np.linalg.norm(q, axis=-1)
-        for k in np.flatnonzero(done):
-            out[numbers[k]] = moved.at(k), iteration
+        step, allowed = np.zeros_like(state.q), ROUND_OFF * np.linalg.norm(state.q, axis=-1)
+        for k in np.flatnonzero(formed[numbers]):
+            step[k] = -np.asarray(factors[numbers[k]].solve(state.residual[k]))
+        size, before, twice = np.linalg.norm(step, axis=-1), last[numbers], again[numbers]
+        rate = size / before
+        kept = quiet | ((formed[numbers] > 0) & (size * rate**reach <= allowed))
+        new = np.flatnonzero(~kept)
+        at = state if len(new) == len(numbers) else state.at(new)
+        for k, stiffness in zip(new, at.stiffness() if len(new) else (), strict=True):
+            if numbers[k] in factors:
+                factors[numbers[k]].destroy()
+            factors[numbers[k]] = factor = Factorization(stiffness, "general")
+            step[k] = -np.asarray(factor.solve(state.residual[k]))
+        formed[numbers[new]] += 1
+        size = np.where(quiet, 0.0, np.linalg.norm(step, axis=-1))
+        turns = (formed[numbers] > 4) & ~kept & ~twice & (size > 2.0 * before)
+        wild, tired = turns | ~np.isfinite(size), formed[numbers] > ITERATIONS
+        step[quiet | wild], last[numbers], again[numbers] = 0.0, size, kept
+        moved = state.motion.closed(state.q + step, 0.0 * step, 0.0 * step, state.path[0])
+        left = np.where(twice, size * rate / (1.0 - rate), size)
+        near = size <= STEP_TOLERANCE * np.linalg.norm(moved.q, axis=-1)
+        ends = quiet | np.where(kept, left <= allowed, near) | wild | tired
+        for k in np.flatnonzero(ends):
+            out[numbers[k]] = moved.at(k), int(formed[numbers[k]])
+            if wild[k] or tired[k]:
+                why = "diverges" if wild[k] else f"has not settled after {ITERATIONS} steps"
+                out[numbers[k]] = ConvergenceError(f"Newton's method {why}")
         state = replace(moved, step=np.stack([state.path[0], moved.path[0]]))
-        state, numbers, _ = _going_on(state, numbers, out, step)
-        if not len(numbers):
-            return out
-    failed = ConvergenceError(f"Newton's method has not settled after {ITERATIONS} steps")
-    return [failed if found is None else found for found in out]
-
-
-def _going_on(
-    state: DeformedState, numbers: Index, out: list[Any], step: Array
-) -> tuple[DeformedState, Index, Array]:
-    """The instants without a result."""
-    left = np.array([out[number] is None for number in numbers])
-    return (state, numbers, step) if left.all() else (state.at(left), numbers[left], step[left])
+        if np.any(ends):
+            state, numbers = state.at(~ends), numbers[~ends]
+    return out
 
 
 def equilibrium(

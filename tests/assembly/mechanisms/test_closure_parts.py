@@ -17,6 +17,7 @@ from assembly.linalg.combination import Combination, Pattern, Patterned
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.closure_equations import STRIDE, ClosureEquations
 from assembly.mechanisms.rigid_state import Jacobian, Pose, RigidState, between
+from assembly.motion.laws import FunctionLaw
 
 Array = NDArray[np.float64]
 
@@ -197,3 +198,22 @@ def test_a_turn_takes_few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(apart) <= STRIDE
     assert np.mean(apart) > 0.75 * STRIDE
     assert len(solved) < 2.5 * len(apart)
+
+
+def test_laws_are_read_once_at_an_instant() -> None:
+    """However often the position is corrected there."""
+    times = list[float]()
+
+    def law(t: float) -> tuple[float, float, float]:
+        times.append(t)
+        return 20.0 * t, 20.0, 0.0
+
+    arm = assembly.rigid_body(1.0, 0.1, planar=True)
+    machine = assembly.Mechanism(
+        {"arm": arm},
+        [assembly.revolute("ground", (0, 0), "arm", (0, 0), name="hub")],
+        [assembly.driver("hub", FunctionLaw(law))],
+    )
+    times.clear()
+    machine.position(1.0)
+    assert len(times) <= len(set(times)) + 2

@@ -16,6 +16,7 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.bodies.in_motion import BodiesMotion
+from studies import slider_crank
 
 Array = NDArray[np.float64]
 SOFT = assembly.Material(E=2e9, nu=0.3, rho=2000.0)
@@ -282,6 +283,17 @@ def test_slender_links_take_few_steps(stiffness: float) -> None:
         assert found.iterations <= 6
         size = np.abs(found.state.force).max()
         assert np.abs(found.state.residual).max() < 1e-9 * size
+
+
+def test_a_stiffness_serves_several_steps() -> None:
+    """Links that bend little take one each, slender ones three; a stiffness a step, they took two
+    and four. One more step of Newton's method is round-off."""
+    for machine, most in ((slender(5.0, 0.5), 3), (slider_crank.model(elements=2), 1)):
+        for found in machine.trims(np.linspace(0.001, 0.5, 6)):
+            assert found.iterations <= most
+            at = machine.displaced(found.t, found.q, 0.0 * found.q, 0.0 * found.q, near=found.state)
+            left = la.solve(at.tangents()[2].toarray(), at.residual)
+            assert np.linalg.norm(left) < 1e-10 * np.linalg.norm(found.q)
 
 
 def test_one_derivative_takes_the_place_of_three() -> None:
