@@ -29,7 +29,7 @@ from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
-from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, FAST, GAIN, TOLERANCE
+from modal.periodic.tolerances import ACCURACY, DENSE, DENSE_LIMIT, FAST, GAIN, TOLERANCE
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
 from modal.reduction.tolerances import GUARD
@@ -180,7 +180,10 @@ def _on_frozen_modes(
 ) -> GalerkinModel:
     """The model on `basis`, or on the k slowest frozen modes, and GUARD more, at instants of the
     period."""
-    if basis is None:
+    n = SecondOrderModel(model).at(t0).n
+    if basis is None and n <= DENSE:
+        basis = np.eye(n)
+    elif basis is None:
         count = 1 if isinstance(model, FrozenSystem) else INSTANTS
         times = (t0 + period * np.arange(count) / count).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)

@@ -70,6 +70,7 @@ class GalerkinModel:
     description = ""
 
     def __init__(self, model: Any, V: Array) -> None:
+        self.whole = np.array_equal(V, np.eye(len(V)))
         self._freeze, self.V = freezer(model), np.asarray(V, dtype=float)
         self._equations = SecondOrderModel(model)
         if self.V.ndim != 2 or not np.all(np.isfinite(self.V)):
@@ -89,6 +90,8 @@ class GalerkinModel:
 
     def freeze_many(self, times: Array) -> Matrices:
         """The projected matrices at times (P,), s."""
+        if self.whole:
+            return Matrices(*self._equations.matrices(times))
         systems, V = self._equations.several(times), self.V
         sums = [[V.T @ (A @ V) for A in (s.M, s.damping, s.stiffness)] for s in systems]
         return Matrices(*(np.stack(part) for part in zip(*sums, strict=True)))
@@ -104,7 +107,9 @@ class GalerkinModel:
     def missing(self, times: Array, q: Complex, v: Complex, a: Complex) -> tuple[Array, Array]:
         """The size √(ρᴴK⁻¹ρ) of what the space misses, (P, k), twice, as of a `ReducedMotion`; q,
         v, a: displacement, velocity and acceleration (P, r, k)."""
-        out = np.empty((len(times), q.shape[2]))
+        out = np.zeros((len(times), q.shape[2]))
+        if self.whole:
+            return out, out
         for n, system in enumerate(self._equations.several(times)):
             x, rate, force = (self.V @ part[n] for part in (q, v, a))
             residual = system.M @ force + system.damping @ rate + system.stiffness @ x

@@ -354,7 +354,9 @@ class _Samples:
         self, motion: ChartMotion, source: Any, period: float, before: _Samples | None = None
     ) -> None:
         self.motion, self.period, self.before = motion, period, before
-        self.matrices = motion.matrices((source, period))
+        phases = np.arange(motion.parts) / motion.parts
+        new = motion.matrices((source, period), phases if before is None else phases[1::2])
+        self.matrices = new if before is None else interleaved(before.matrices, new)
         self.M, K, _ = np.split(self.matrices, 3, axis=2)
         K = K * motion.frequencies
         self.K = 0.5 * (K + K.swapaxes(1, 2))

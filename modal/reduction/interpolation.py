@@ -182,10 +182,11 @@ def _refined(
     while True:
         coefficients, scale = transform(values), sizes(values)
         size = _largest(coefficients, scale)
+        found: Interpolant | None = None
         if _resolved(size):
-            return _checked(made(coefficients[: _retained(size)], len(values)), A, span, scale)
-        if 2 * count > most:
-            return None
+            found = _checked(made(coefficients[: _retained(size)], len(values)), A, span, scale)
+        if found or 2 * count > most:
+            return found
         count *= 2
         times = nodes(count)
         finer = np.empty((len(times), *values.shape[1:]))
