@@ -150,7 +150,7 @@ class _Decoupling:
                 self.twin, self.paired = np.arange(len(self.twin)), False
                 return self._start(shapes, duals)
             if real:
-                self.twin[group], frames = group, frames.real
+                self.twin[group], frames = group, frames.real.astype(complex)
             self.X[:, :, self.twin[group]] = frames.conj()
             self.X[:, :, group] = frames
         self.highest = highest_waves(self.X)

@@ -75,8 +75,8 @@ def floquet(
     method : {"dense", "reduced"}, optional
         "dense" computes the whole monodromy; it is the default for callables and for up to 60
         degrees of freedom without fast modes, or whose fast modes decouple. "reduced" computes
-        the k slowest modes on the space of the frozen modes at several instants, or on `basis`;
-        it is the default of larger models.
+        the k slowest modes in all coordinates, of more than 150 degrees of freedom on the space
+        of the frozen modes at several instants, or on `basis`; it is the default of larger models.
     k : int, default 12
         Number of modes of "reduced": those of the slowest shapes; fewer where all others decay to
         nothing within a period and cannot be told apart.
@@ -178,8 +178,8 @@ def floquet(
 def _on_frozen_modes(
     model: Any, basis: Any, period: float, t0: float, k: int, progress: bool | None
 ) -> GalerkinModel:
-    """The model on `basis`, or on the k slowest frozen modes, and GUARD more, at instants of the
-    period."""
+    """The model on `basis`, by default all of a small one, else the k slowest frozen modes, and
+    GUARD more, at instants of the period."""
     n = SecondOrderModel(model).at(t0).n
     if basis is None and n <= DENSE:
         basis = np.eye(n)

@@ -70,11 +70,12 @@ class GalerkinModel:
     description = ""
 
     def __init__(self, model: Any, V: Array) -> None:
-        self.whole = np.array_equal(V, np.eye(len(V)))
         self._freeze, self.V = freezer(model), np.asarray(V, dtype=float)
         self._equations = SecondOrderModel(model)
         if self.V.ndim != 2 or not np.all(np.isfinite(self.V)):
             raise InputError(f"basis: expected finite numbers (n, r), got shape {self.V.shape}")
+        n, r = self.V.shape
+        self.whole = n == r and np.array_equal(self.V, np.eye(n))
 
     def freeze(self, t: float) -> FrozenSystem:
         """The projected system at t: every named part, and the load."""
