@@ -231,8 +231,7 @@ class MovingBody:
         return system
 
     def causes(self, times: Array) -> list[Array]:
-        """As of a mechanism: velocities, accelerations and loads; displacements where they are
-        finite."""
+        """As of a mechanism: velocities, accelerations, loads, and equilibria that are finite."""
         at = [self.motion.at(t) for t in times.tolist()]
         rows = [(m.omega, m.epsilon, m.acceleration, m.loads()) for m in at]
         found = [np.stack(part) for part in zip(*rows, strict=True)]

@@ -194,7 +194,9 @@ class _Decoupling:
             if before == np.inf:
                 # Of the next rounds these are about the same.
                 self.values, V, inverse = self._diagonal()
-                same = self._same()
+                same = np.zeros(self.B.shape[1:], dtype=bool)
+                for group in self.groups:
+                    same[np.ix_(group, group)] = True
                 apart = np.where(same, np.inf, self.values[:, :, None] - self.values[:, None, :])
             E = self._between(inverse, np.where(same, 0.0, self.B), V)
             # To second order Σ_j E_ij E_ji / (d_i − d_j) joins d_i.
@@ -250,13 +252,6 @@ class _Decoupling:
         """A halfway between the instants."""
         count = len(self.A)
         return self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
-
-    def _same(self) -> Array:
-        """Which pairs of columns are of one group (N, N)."""
-        label = np.empty(self.X.shape[2], dtype=np.intp)
-        for number, group in enumerate(self.groups):
-            label[group] = number
-        return np.asarray(label[:, None] == label)
 
     def _between(self, left: Complex, values: Complex, right: Complex) -> Complex:
         """left values right (m, N, N) of factors with the blocks of the groups."""
