@@ -182,11 +182,10 @@ def _refined(
     while True:
         coefficients, scale = transform(values), sizes(values)
         size = _largest(coefficients, scale)
-        found: Interpolant | None = None
         if _resolved(size):
-            found = _checked(made(coefficients[: _retained(size)], len(values)), A, span, scale)
-        if found or 2 * count > most:
-            return found
+            return _checked(made(coefficients[: _retained(size)], len(values)), A, span, scale)
+        if 2 * count > most:
+            return None
         count *= 2
         times = nodes(count)
         finer = np.empty((len(times), *values.shape[1:]))
@@ -292,7 +291,7 @@ def _largest(coefficients: NDArray[Any], scale: Array) -> Array:
     return np.asarray(relative.reshape(len(relative), -1).max(axis=1, initial=0.0))
 
 
-def _resolved(size: Array, flat: float = 0.1) -> bool:
+def _resolved(size: Array, flat: float = 0.25) -> bool:
     """Whether the coefficients of relative size (m,), lowest first, have fallen to nothing, or to
     the level where the round-off of A keeps them from falling further: where the last part is at
     least the share `flat` of the part before it."""
