@@ -230,6 +230,16 @@ class MovingBody:
         system.parameters = dict(t=at, **system.parameters)
         return system
 
+    def causes(self, times: Array) -> list[Array]:
+        """As of a mechanism: velocities, accelerations, loads, and equilibria that are finite."""
+        at = [self.motion.at(t) for t in times.tolist()]
+        rows = [(m.omega, m.epsilon, m.acceleration, m.loads()) for m in at]
+        found = [np.stack(part) for part in zip(*rows, strict=True)]
+        if self.prestress == "nonlinear":
+            q = [equilibrium(self.body.operators, m).displacement for m in at]
+            found.append(np.stack(q))
+        return found
+
     def displaced(
         self,
         t: float,

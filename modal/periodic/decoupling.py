@@ -12,15 +12,15 @@ order. Derivatives are those of the trigonometric polynomials through the instan
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, partial, reduce
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property, partial, reduce
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
-from modal.eigen.tolerances import EPS, GROUP, ROUNDS
+from modal.eigen.tolerances import EPS, GROUP, HALF, ROUNDS
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
@@ -31,6 +31,7 @@ from modal.periodic.slow_motion import (
     highest_waves,
     interleaved,
     periodic_frames,
+    real_part,
 )
 from modal.periodic.tolerances import (
     ACCURACY,
@@ -61,7 +62,7 @@ def decoupled_modes(
     accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
     MOST_INSTANTS of them do not reach it.
     """
-    samples = 2 * FEWEST  # orbits need twice the instants of exponents
+    samples = FEWEST
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = np.inf
     while (
@@ -96,65 +97,111 @@ class _Decoupling:
         self.model, self.start = A, t0
         times = t0 + period * np.arange(samples) / samples
         self.A = A(times if before is None else times[1::2])
-        values, shapes = np.linalg.eig(self.A)
+        values, shapes = (x.astype(complex) for x in np.linalg.eig(self.A))
         if before is not None:
             self.A = interleaved(before.A, self.A)
             values, shapes = map(interleaved, before.spectrum, (values, shapes))
         self.spectrum: tuple[Complex, Complex] = values, shapes
+        # LAPACK's eigenvalues of a real matrix: each conjugate pair one after the other.
+        turn = np.sign(values[0].imag).astype(np.intp)
         order, closing = _followed(values)
+        place = np.argsort(order[0])
+        self.twin, self.paired = place[order[0] + turn[order[0]]], True
         values = np.take_along_axis(values, order, 1)
         shapes = np.take_along_axis(shapes, order[:, None], 2)
         least, most = _distances(values)
         near = least < APART * self.rate
-        regular = np.linalg.cond(shapes).max() <= 1.0 / EPS
+        regular = bool(np.all(np.linalg.slogdet(shapes)[0]))
         if regular:
+            duals = np.linalg.inv(shapes)
+            conditions = np.linalg.norm(shapes, axis=(1, 2)) * np.linalg.norm(duals, axis=(1, 2))
+            regular = bool(conditions.max() <= 1.0 / EPS)
             # What turns fast into each other would need many instants; what is further apart, more
             # steps.
-            turned = np.linalg.solve(shapes, np.roll(shapes, 1, axis=0))
+            turned = duals @ np.roll(shapes, 1, axis=0)
             turned = np.abs(turned * turned.swapaxes(1, 2)).max(axis=0)
             near |= (np.sqrt(turned) * samples > APART) & (most * period < MOST_MATRICES)
         # What changes places within the period belongs together.
         near[np.arange(len(closing)), closing] = True
+        near |= near[self.twin][:, self.twin]
         count, label = connected_components(near, directed=False)
         self.groups = [np.flatnonzero(label == number) for number in range(count)]
         self.usable = regular and count > 1 and self._group_size() <= LARGEST_GROUP
-        self.smooth = self.usable and self._start(shapes)
+        self.smooth = self.usable and self._start(shapes, duals)
 
     def _group_size(self) -> int:
         return max(len(group) for group in self.groups)
 
-    def _start(self, shapes: Complex) -> bool:
+    def _start(self, shapes: Complex, duals: Complex) -> bool:
         """X of the frames of the groups; whether its Fourier coefficients fall off."""
-        duals = np.linalg.inv(shapes)
         self.X = np.empty_like(shapes)
-        for group in self.groups:
+        for group, twin in self._pairs():
             # Orthonormal to begin with: eigenvectors of a group may be next to parallel.
-            Q, R = np.linalg.qr(shapes[:, :, group])
-            frames = periodic_frames(Q, R @ duals[:, group])
+            own = shapes[:, :, group]
+            real = self.paired and np.array_equal(np.sort(twin), group)
+            Q = np.linalg.qr(own.real - own.imag if real else own)[0]
+            back = Q.conj().swapaxes(1, 2) @ own @ duals[:, group]
+            frames = periodic_frames(Q, real_part(back) if real else back)
             if frames is None:
                 self.usable = False
                 return False
+            if real and np.abs(frames.imag).max() > HALF * np.abs(frames).max():
+                # What it spans turns over within a period, so that no real frame closes.
+                self.twin, self.paired = np.arange(len(self.twin)), False
+                return self._start(shapes, duals)
+            if real:
+                self.twin[group], frames = group, frames.real.astype(complex)
+            self.X[:, :, self.twin[group]] = frames.conj()
             self.X[:, :, group] = frames
         self.highest = highest_waves(self.X)
         return self.highest <= GROUP
 
+    def _pairs(self) -> Iterator[tuple[Index, Index]]:
+        """A group of each conjugate pair and the other one, or a group that is its own."""
+        for group in self.groups:
+            twin = self.twin[group]
+            if group.min() <= twin.min():
+                yield group, twin
+
+    def _kept(self) -> Index:
+        """A column of each conjugate pair, and the real ones."""
+        return np.flatnonzero(np.arange(len(self.twin)) <= self.twin)
+
     def _transformed(self, A: Array, X: Complex) -> Complex:
-        """B (m, N, N) of A (m, N, N) in the basis X (m, N, N)."""
-        images = (A @ X.view(float)).view(complex)
-        return np.asarray(np.linalg.solve(X, images - derivative(X, self.period)))
+        """B (m, N, N) of A (m, N, N) in the basis X (m, N, N): half of the columns, on the real and
+        imaginary parts of X, and their conjugates."""
+        kept = self._kept()
+        part = np.ascontiguousarray(X[:, :, kept])
+        images = (A @ part.view(float)).view(complex) - derivative(part, self.period)
+        if not self.paired:
+            return np.asarray(np.linalg.solve(X, images))
+        one = kept[self.twin[kept] > kept]
+        two, basis = self.twin[one], X.real.copy()
+        basis[:, :, two] = X.imag[:, :, one]
+        found = np.linalg.solve(basis, images.view(float)).view(complex)
+        a, b = 0.5 * found[:, one], 0.5j * found[:, two]
+        found[:, one], found[:, two] = a - b, a + b
+        B = np.empty_like(X)
+        B[:, :, self.twin[kept]] = found[:, self.twin].conj()
+        B[:, :, kept] = found
+        return B
 
     def settle(self) -> bool:
         """Reduce the coupling of the groups until it does not matter; whether that succeeded."""
         before = np.inf
         for _ in range(ROUNDS):
             self.B = self._transformed(self.A, self.X)
-            values, V, inverse = self._diagonal()
-            same = self._same()
+            if before == np.inf:
+                # Of the next rounds these are about the same.
+                self.values, V, inverse = self._diagonal()
+                same = np.zeros(self.B.shape[1:], dtype=bool)
+                for group in self.groups:
+                    same[np.ix_(group, group)] = True
+                apart = np.where(same, np.inf, self.values[:, :, None] - self.values[:, None, :])
             E = self._between(inverse, np.where(same, 0.0, self.B), V)
-            apart = values[:, :, None] - values[:, None, :]
-            apart[:, same] = np.inf
             # To second order Σ_j E_ij E_ji / (d_i − d_j) joins d_i.
-            terms = np.abs(E) * np.abs(E.swapaxes(1, 2)) / np.abs(apart)
+            size = np.abs(E)
+            terms = size * size.swapaxes(1, 2) / np.abs(apart)
             self.missed = self.period * terms.sum(axis=2).max(axis=0)
             worst = float(self.missed.max())
             if worst <= self.accuracy:
@@ -166,7 +213,9 @@ class _Decoupling:
                 before = np.inf
                 continue
             before = worst
-            self.X = self.X - self.X @ self._between(V, E / apart, inverse)
+            kept, change = self._kept(), self._between(V, E / apart, inverse)
+            part = self.X[:, :, kept] - self.X @ change[:, :, kept]
+            self.X[:, :, self.twin[kept]], self.X[:, :, kept] = part.conj(), part
         return False
 
     def resolve(self) -> None:
@@ -179,32 +228,30 @@ class _Decoupling:
         Where it is not, all of it counts to first order.
         """
         count = len(self.X)
-        self.between = self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
         exact = self._transformed(self.between, _halfway(self.X))
         difference = (exact - _halfway(self.B)) * self.period
-        values = self._diagonal()[0].imag
+        values = self.values.imag
         widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
         largest = float(np.abs(difference).max())
         self.hopeless = largest > 1.0
         if widest < self.rate * count / 2:
             second = np.linalg.norm(difference, axis=(1, 2)).mean() ** 2 / (np.pi * count)
             self.unresolved = np.linalg.norm(difference.mean(axis=0), axis=0) + second
-            self.resolved = largest <= RESOLVED
+            known = largest <= RESOLVED and count > FEWEST
         else:
-            self.unresolved = np.linalg.norm(difference, axis=1).mean(axis=0)
-            self.resolved = float(self.unresolved.max()) <= self.accuracy
+            self.unresolved, known = np.linalg.norm(difference, axis=1).mean(axis=0), False
+        self.resolved = known or float(self.unresolved.max()) <= self.accuracy
 
     def refine(self) -> None:
         """Take the instants halfway as well, X of the polynomial through it."""
-        self.A = interleaved(self.A, self.between)
-        self.X = interleaved(self.X, _halfway(self.X))
+        self.A, self.X = interleaved(self.A, self.between), interleaved(self.X, _halfway(self.X))
+        del self.between
 
-    def _same(self) -> Array:
-        """Which pairs of columns are of one group (N, N)."""
-        label = np.empty(self.X.shape[2], dtype=np.intp)
-        for number, group in enumerate(self.groups):
-            label[group] = number
-        return np.asarray(label[:, None] == label)
+    @cached_property
+    def between(self) -> Array:
+        """A halfway between the instants."""
+        count = len(self.A)
+        return self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
 
     def _between(self, left: Complex, values: Complex, right: Complex) -> Complex:
         """left values right (m, N, N) of factors with the blocks of the groups."""
@@ -221,11 +268,14 @@ class _Decoupling:
         values = np.diagonal(self.B, axis1=1, axis2=2).copy()
         V = np.repeat(np.eye(N, dtype=complex)[None], m, axis=0)
         inverse = V.copy()
-        for group in self.groups:
+        for group, twin in self._pairs():
             if len(group) > 1:
-                block = np.ix_(np.arange(m), group, group)
-                values[:, group], V[block] = np.linalg.eig(self.B[block])
-                inverse[block] = np.linalg.inv(V[block])
+                block, other = (np.ix_(np.arange(m), some, some) for some in (group, twin))
+                own, vectors = np.linalg.eig(self.B[block])
+                back = np.linalg.inv(vectors)
+                values[:, twin], values[:, group] = own.conj(), own
+                V[other], inverse[other] = vectors.conj(), back.conj()
+                V[block], inverse[block] = vectors, back
         return values, V, inverse
 
     def _join(self, coupling: Array) -> bool:
@@ -244,7 +294,8 @@ class _Decoupling:
     def modes(self) -> PropagatedModes | None:
         """From the groups by themselves."""
         T, N = self.period, self.X.shape[2]
-        logs, moved = np.empty(N, dtype=complex), []
+        logs, moved = np.empty(N, dtype=complex), list[Callable[[int], Complex]]()
+        pairs = list(self._pairs())
         vectors = self.X[0].copy()
         error = self.missed + EPS * T * np.linalg.norm(self.A[0], 2)
         # Means off every other instant err by the coefficient of half the order; coefficients fall
@@ -254,35 +305,41 @@ class _Decoupling:
         spread = np.maximum(np.ptp(np.abs(diagonal), axis=0), np.finfo(float).tiny)
         error = error + T * half * np.minimum(half / spread, 1.0)
         error += self.unresolved
-        for group in self.groups:
+        for group, twin in pairs:
             B = self.B[np.ix_(np.arange(len(self.B)), group, group)]
+            B = real_part(B) if self.paired and np.array_equal(twin, group) else B
             middle = np.trace(B.mean(axis=0)) / len(group)
             if len(group) == 1:
-                logs[group] = middle * T
+                logs[twin], logs[group] = middle.conj() * T, middle * T
                 moved.append(partial(self._phase, B[:, 0, 0] - middle))
                 continue
             waves = _waves(B - middle * np.eye(len(group)), T)
             unresolved = float(np.linalg.norm(self.unresolved[group]))
             try:
                 # What is wrong with the waves is not worth more accurate factors.
-                own = propagator_factors(waves, 0.0, T, max(self.accuracy, 0.1 * unresolved))
+                parts = propagator_factors(waves, 0.0, T, max(self.accuracy, 0.1 * unresolved))
             except ConvergenceError:
                 return None
-            found = product_modes(own.matrices, own.errors + unresolved / len(own.errors))
-            logs[group] = found.logs + middle * T
-            error[group] += found.error
-            vectors[:, group] = vectors[:, group] @ found.vectors
+            found = product_modes(parts.matrices, parts.errors + unresolved / len(parts.errors))
+            own = found.logs + middle * T
+            logs[twin], logs[group] = own.conj(), own
+            error[twin] = error[group] = error[group] + found.error
+            shapes = vectors[:, group] @ found.vectors
+            vectors[:, twin], vectors[:, group] = shapes.conj(), shapes
             moved.append(partial(self._moved, waves, found))
         rates = np.asarray(logs / T, dtype=complex)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
 
         @cache
-        def states(instants: int = len(self.X)) -> Complex:
-            out = self.X[:: len(self.X) // instants].copy()
+        def states(instants: int = max(len(self.X), 2 * FEWEST)) -> Complex:
+            # Orbits need twice the instants of exponents.
+            X = self.X if instants <= len(self.X) else interleaved(self.X, _halfway(self.X))
+            out = X[:: len(X) // instants].copy()
             # What grows or decays beyond the range of numbers within the period is not known.
             with np.errstate(over="ignore", invalid="ignore"):
-                for group, in_group in zip(self.groups, moved, strict=True):
-                    out[:, :, group] = out[:, :, group] @ in_group(instants)
+                for (group, twin), in_group in zip(pairs, moved, strict=True):
+                    own = out[:, :, group] @ in_group(instants)
+                    out[:, :, twin], out[:, :, group] = own.conj(), own
             return out
 
         return PropagatedModes(logs, vectors, error, rates, states)
@@ -293,8 +350,9 @@ class _Decoupling:
         count = len(slope)
         waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
         waves[0] = np.inf
-        found = np.fft.ifft(np.fft.fft(slope) / waves)
-        return np.asarray(np.exp(found - found[0])[:: count // instants, None, None])
+        found = np.fft.ifft(np.fft.fft(slope) / waves)[:, None, None]
+        found = found if instants <= count else interleaved(found, _halfway(found))
+        return np.asarray(np.exp(found - found[0])[:: len(found) // instants])
 
     def _moved(self, waves: Sampled, modes: ProductModes, count: int) -> Complex:
         """z(t) e^{−νt} (count, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
@@ -348,4 +406,4 @@ def _distances(values: Complex) -> tuple[Array, Array]:
 def _waves(values: Complex, period: float) -> Sampled:
     """The trigonometric polynomial through values (m, n, n) at equally spaced instants from 0."""
     parts = fourier_interpolant(values.view(float), 0.0, period, EPS)
-    return lambda times: parts.many(times).view(complex)
+    return lambda times: parts.many(times).view(values.dtype)

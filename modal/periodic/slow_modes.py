@@ -257,7 +257,7 @@ def _modes_of(
     MOST_STEPS are too few."""
     motion, period, t0 = slow.motion, slow.period, slow.motion.start
     solved = slow.modes(k, tolerance)
-    if solved is None:
+    if solved is None or not len(solved[0].logs):
         return None
     found, conditions = solved
     # Odd numbers: none of the instants at which spaces and bases are trained, which are multiples
@@ -354,7 +354,9 @@ class _Samples:
         self, motion: ChartMotion, source: Any, period: float, before: _Samples | None = None
     ) -> None:
         self.motion, self.period, self.before = motion, period, before
-        self.matrices = motion.matrices((source, period))
+        phases = np.arange(motion.parts) / motion.parts
+        new = motion.matrices((source, period), phases if before is None else phases[1::2])
+        self.matrices: Array = new if before is None else interleaved(before.matrices, new)
         self.M, K, _ = np.split(self.matrices, 3, axis=2)
         K = K * motion.frequencies
         self.K = 0.5 * (K + K.swapaxes(1, 2))
@@ -374,9 +376,10 @@ class _Samples:
     @cached_property
     def spectrum(self) -> tuple[Complex, Complex]:
         """Eigenvalues (J, 2r) and vectors (J, 2r, 2r) of A."""
-        if self.before is None:
-            return np.linalg.eig(self.A)
-        values, vectors = map(interleaved, self.before.spectrum, np.linalg.eig(self.A[1::2]))
+        new = self.A if self.before is None else self.A[1::2]
+        values, vectors = (found.astype(complex) for found in np.linalg.eig(new))
+        if self.before is not None:
+            values, vectors = map(interleaved, self.before.spectrum, (values, vectors))
         return values, vectors
 
     def elimination(self, m: int) -> float:
@@ -396,7 +399,7 @@ class _Samples:
         T, (values, vectors) = np.ascontiguousarray(T[:, :, order]), self.spectrum
         found = slow_motion(
             moving[:, order][:, :, order], 2 * m, self.period, harmonics,
-            (values, np.linalg.solve(T, vectors)),
+            (values, np.linalg.solve(T, vectors.view(float)).view(complex)),
         )  # fmt: skip
         if found is None:
             return None

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -42,16 +43,17 @@ def periodic_frames(shapes: Inexact, duals: Inexact) -> Complex | None:
     from instant to instant (T. Kato, J. Phys. Soc. Japan 5, 1950). What it is turned and stretched
     by after the period is taken back at a constant rate.
     """
-    count = len(shapes)
-    frames = np.empty((count + 1, *shapes.shape[1:]), dtype=shapes.dtype)
-    frames[0] = shapes[0]
-    for j in range(1, count + 1):
-        frames[j] = shapes[j % count] @ (duals[j % count] @ frames[j - 1])
-    turned = duals[0] @ frames[count]
+    count, (first, *steps) = len(shapes), duals @ np.roll(shapes, 1, axis=0)
+    *turns, turned = accumulate(
+        [*steps, first], lambda x, step: step @ x, initial=np.eye(len(first))
+    )
     if not np.linalg.cond(turned) <= WORST_CONDITION:
         return None
-    rate = la.logm(turned) / count
-    return np.asarray(frames[:count] @ exponential(-np.arange(count)[:, None, None] * rate))
+    # One vector is most of what there is, and SciPy's function takes a millisecond.
+    rate = (np.log(turned + 0j) if turned.size == 1 else la.logm(turned)) / count
+    return np.asarray(
+        shapes @ (np.stack(turns) @ exponential(-np.arange(count)[:, None, None] * rate))
+    )
 
 
 def highest_waves(values: Inexact) -> float:

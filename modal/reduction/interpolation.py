@@ -291,7 +291,7 @@ def _largest(coefficients: NDArray[Any], scale: Array) -> Array:
     return np.asarray(relative.reshape(len(relative), -1).max(axis=1, initial=0.0))
 
 
-def _resolved(size: Array, flat: float = 0.1) -> bool:
+def _resolved(size: Array, flat: float = 0.25) -> bool:
     """Whether the coefficients of relative size (m,), lowest first, have fallen to nothing, or to
     the level where the round-off of A keeps them from falling further: where the last part is at
     least the share `flat` of the part before it."""

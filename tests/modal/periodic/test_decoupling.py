@@ -211,3 +211,43 @@ def test_all_multipliers_of_a_stiff_mechanism_by_default() -> None:
     assert_allclose(undamped.exponents.real, 0.0, atol=1e-5)
     # The rod alone is damped: some of the trace is that of the crank and the slider.
     assert -a * len(found.exponents) / 2.0 <= found.exponents.real.sum() < 0.0
+
+
+def test_a_group_of_each_conjugate_pair_is_propagated(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def watched(waves: Sampled, *arguments: float) -> Factors:
+        sizes.append((waves(np.zeros(1)).shape[1], np.iscomplexobj(waves(np.zeros(1)))))
+        return propagator_factors(waves, *arguments)
+
+    monkeypatch.setattr(decoupling, "propagator_factors", watched)
+    smooth = periodic_interpolant(one_by_one(Oscillators(1.5, 0.05).first_order), 0.0, T)
+    assert smooth is not None
+    found = decoupled_modes(Balanced.diagonal(smooth, 0.0).many, 0.0, T)
+    # The two slow modes are one group that is its own conjugate, and real.
+    assert found is not None and sizes == [(4, False)]
+    states = found.states()
+    for log, error, vector, state in zip(
+        found.logs, found.error, found.vectors.T, states.T, strict=True
+    ):
+        other = int(np.argmin(np.abs(found.logs - log.conj())))
+        assert_allclose(found.logs[other], log.conj(), rtol=1e-12)
+        assert_allclose(error, found.error[other], rtol=1e-2)
+        assert abs(np.vdot(vector.conj(), found.vectors[:, other])) > 1.0 - 1e-8
+        assert_allclose(np.abs(states.T[other]), np.abs(state), atol=1e-3 * np.abs(state).max())
+
+
+def test_real_modes_that_turn_over_within_a_period() -> None:
+    """Their directions come back with the other sign, so that no real frame closes."""
+
+    def first_order(t: float) -> np.ndarray:
+        c, s = np.cos(0.5 * t), np.sin(0.5 * t)
+        R = np.array([[c, -s], [s, c]])
+        return R @ np.diag([-40.0, -90.0 - 5.0 * np.cos(t)]) @ R.T
+
+    found = decoupled_modes(one_by_one(first_order), 0.0, T)
+    assert found is not None
+    factors = propagator_factors(one_by_one(first_order), 0.0, T)
+    exact = product_modes(factors.matrices, factors.errors)
+    assert_allclose(np.sort(found.logs.real), np.sort(exact.logs.real), rtol=1e-10)
+    assert_allclose(np.abs(found.logs.imag), np.pi, rtol=1e-12)

@@ -8,6 +8,7 @@ import pytest
 
 import assembly
 import modal
+from assembly.errors import ConvergenceError
 from assembly.gallery import four_bar
 from assembly.system.frozen import FrozenSystem
 from modal.checks.diagnosis import RESONANCE
@@ -198,6 +199,41 @@ def test_matrices_with_round_off_of_their_own_are_read_off_a_polynomial() -> Non
     assert found is not None and found.instants <= 128
     assert 1e-12 < found.deviation < 1e-10
     assert periodic_interpolant(one_by_one(noisy(1e-8)), 0.0, 1.0) is None
+
+
+def test_coefficients_that_still_fall_are_no_round_off() -> None:
+    """A quarter of the coefficients lowers them to 0.13: of 64 instants the last are 9e-11, and
+    the polynomial misses twice as much between them."""
+
+    def A(t: float) -> np.ndarray:
+        small = (1.0 - 0.775 * np.cos(t)) / (1.0 - 1.55 * np.cos(t) + 0.775**2)
+        return np.array([[np.cos(t) + 8.2e-8 * small]])
+
+    found = periodic_interpolant(one_by_one(A), 0.0, 2.0 * np.pi)
+    assert found is not None and found.instants == 128 and found.deviation < 1e-12
+
+
+def test_a_small_model_needs_no_frozen_modes_as_a_basis(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = slider_crank.model(elements=2)
+    due = modal.floquet(mechanism, mechanism.period, method="dense")
+    monkeypatch.delattr("modal.periodic.floquet.modal_basis")
+    found = modal.floquet(mechanism, mechanism.period, k=3, method="reduced")
+    for exponent, error in zip(found.exponents, found.error, strict=True):
+        apart = np.abs(np.exp((due.exponents - exponent) * mechanism.period) - 1.0)
+        assert apart.min() <= error * mechanism.period + 1e-9
+
+
+def test_an_analysis_that_knows_no_mode_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    modes = slow_modes._Slow.modes
+
+    def none(*arguments: Any) -> Any:
+        found, conditions = modes(*arguments)
+        return found.chosen(np.arange(0)), conditions[:0]
+
+    monkeypatch.setattr(slow_modes._Slow, "modes", none)
+    mechanism = slider_crank.model(elements=1)
+    with pytest.raises(ConvergenceError, match="do not give the multipliers"):
+        modal.floquet(mechanism, mechanism.period, k=2, method="reduced")
 
 
 def test_modes_that_all_decay_below_the_range_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

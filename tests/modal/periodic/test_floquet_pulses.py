@@ -139,3 +139,20 @@ def test_a_mechanism_is_looked_at_by_what_its_matrices_are_made_of(
     found = sampling(SecondOrderModel(machine), np.pi / 5.0, 0.0)
     assert (len(found.breaks) > 0) == seen
     assert (len(frozen) > 500) == seen
+
+
+def test_a_moving_body_is_looked_at_by_its_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = assembly.beam(
+        1.0, assembly.rectangle(0.02, 0.01), assembly.steel, elements=2, clamped="start"
+    )
+    model, frozen = assembly.moving(body, assembly.swing(0.3, 60.0)), []
+    freeze = type(model).freeze
+    monkeypatch.setattr(
+        type(model), "freeze", lambda self, t: (frozen.append(t), freeze(self, t))[1]
+    )
+    found = floquet(model, 2.0 * np.pi / 60.0)
+    assert len(frozen) < 100 < 2.0 * np.pi / 60.0 / found.narrowest_visible
+    times = np.linspace(0.0, 0.1, 5)
+    assert [len(cause) for cause in model.causes(times)] == [5] * 4
+    model = assembly.moving(body, assembly.swing(0.3, 60.0), prestress="nonlinear")
+    assert model.causes(times)[4].shape == (5, body.size)
