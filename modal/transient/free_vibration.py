@@ -198,7 +198,8 @@ def _vibration(
         forces = S @ x - here.damping @ rate - here.stiffness @ x + 0.5 * (rates.M @ rate)
         power = (rate * forces + 0.5 * x * (potential(rates) @ x)).sum(axis=1)
         out.append(np.stack([0.5 * (rate * (here.M @ rate) + x * (S @ x)).sum(axis=1), power]))
-    return _recorded(times, q, v, *np.concatenate(out, axis=1), attributes, error)
+    energy, power = np.concatenate(out, axis=1)
+    return _recorded(times, q, v, energy, power, attributes, error)
 
 
 def _recorded(
