@@ -144,8 +144,12 @@ class _Step:
             moved, failed = 2.0 * right - image(right), 0
         elif right.size <= 1.5 * FEW:
             weights = np.stack([INVERSE @ INVERSE / h**2, INVERSE / h, np.eye(STAGES)])
-            whole = np.einsum("aij,aikl->ikjl", weights, matrices).reshape(right.size, -1)
-            moved, failed = la.solve(whole, -still.ravel()), 0
+            stages = matrices.reshape(3, STAGES, -1).swapaxes(0, 1)
+            blocks = (weights.transpose(1, 2, 0) @ stages).reshape(
+                STAGES, STAGES, *matrices.shape[2:]
+            )
+            whole = blocks.swapaxes(1, 2).reshape(right.size, -1)
+            moved, failed = np.linalg.solve(whole, -still.ravel()), 0
         else:
             moved, failed = spla.gmres(
                 operator, right, rtol=SOLVED, restart=4 * ITERATIONS, maxiter=1, callback=count,
