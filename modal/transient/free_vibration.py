@@ -1,4 +1,4 @@
-"""Free vibration of small models, and of constant ones, to a tolerance: all records of a transient at once.
+"""Free vibration of small or constant models to a tolerance: all records of a transient at once.
 
 A small constant system is propagated by exponentials, a larger one by collocation with sparse
 factors; a smooth motion on a basis of shapes, or by decoupled groups of modes and by collocation.
