@@ -122,7 +122,9 @@ class Follower:
         rules = self.rules
         b = align(b, a)
         predicted = a.eigenvalues + slope * (b.at - a.at)
-        overlap = Overlap.between(align(a, b), b).told_apart(predicted, b.eigenvalues)
+        overlap = Overlap.between(align(a, b), b)
+        if a.variation is not None:
+            overlap = overlap.told_apart(predicted, b.eigenvalues)
         match = assign(a, b, overlap, predicted)
         heeded = watched & ~overlap.merging if left < rules.halvings else watched
         if left > 0 and _doubtful(b, match, predicted, heeded, rules).any():
