@@ -101,14 +101,12 @@ def _distinct(found: list[Critical]) -> list[Critical]:
     """Without the second of two that are the same crossing: same speed, λ and shape."""
     out: list[Critical] = []
     for one in found:
-        same = [
-            other
-            for other in out
-            if abs(other.speed - one.speed) <= GROUP * one.speed
+        if not any(
+            abs(other.speed - one.speed) <= GROUP * one.speed
             and abs(other.eigenvalue - one.eigenvalue) <= GROUP * abs(one.eigenvalue)
             and abs(other.shape.conj() @ one.shape) > 1.0 - GROUP
-        ]
-        if not same:
+            for other in out
+        ):
             out.append(one)
     return out
 

@@ -55,13 +55,8 @@ def refined(
         slope = _slope(freeze, system, speed, inside, (eigenvalue, x, y))
         step = (eigenvalue.imag - speed) / (1.0 - slope.imag)
         if abs(step) <= ZERO * speed or (abs(step) <= GROUP * speed and abs(step) >= last):
-            return Critical(
-                speed + step,
-                error / abs(1.0 - slope.imag),
-                eigenvalue + slope * step,
-                x,
-                slope.imag,
-            )
+            error = error / abs(1.0 - slope.imag)
+            return Critical(speed + step, error, eigenvalue + slope * step, x, slope.imag)
         if not np.isfinite(step) or abs(step) > 0.5 * speed:
             break
         last = abs(step)

@@ -162,10 +162,9 @@ def _subspaces(product: TriangularProduct) -> Array:
     if len(blocks) == 1:
         return bases
     inside = np.zeros((N, N), dtype=bool)
-    above = np.zeros((N, N), dtype=bool)
     for b in blocks:
         inside[b, b] = True
-        above[: b.start, b] = True
+    above = np.triu(~inside)
     factored = [la.lu_factor(without_zero_pivots(F), check_finite=False) for F in R]
     for _ in range(SWEEPS * (N + 1)):  # what the sweeps have separated converges as they did
         before = bases[p]

@@ -164,12 +164,9 @@ class Instants(SmallMatrices):
 
     def taken(self, index: Index) -> Instants:
         """Some of the points."""
-        return Instants(
-            self.matrices[:, index],
-            self.projected,
-            {name: at.take(index) for name, at in self.coefficients.items()},
-            {name: jet[:, index] for name, jet in self.jets.items()},
-        )
+        at = {name: at.take(index) for name, at in self.coefficients.items()}
+        jets = {name: jet[:, index] for name, jet in self.jets.items()}
+        return Instants(self.matrices[:, index], self.projected, at, jets)
 
     def roles(self, name: str, motion: Roles, adjoint: bool = False) -> Roles:
         """What the operators of a part multiply, of displacement, velocity and acceleration
