@@ -118,12 +118,10 @@ def crosscheck(
     T = period if period is not None else getattr(model, "period", None)
     at = _times(tracks, times, T)
     turns = _checked_turns(turns, at, T)
-    if tracks is None:
-        tracks = (
-            track(model, at, k, progress=progress)
-            if is_second_order(model)
-            else tracks_of_callable(model, at)
-        )
+    if tracks is None and is_second_order(model):
+        tracks = track(model, at, k, progress=progress)
+    elif tracks is None:
+        tracks = tracks_of_callable(model, at)
     work = _Work(model, tracks, at, T, rate_tolerance, turns)
     try:
         work.phase = "the reduced model was made"

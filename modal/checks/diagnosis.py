@@ -171,10 +171,8 @@ class CrossCheck:
 def floquet_verdict(floquet: FloquetModes) -> str:
     """The verdict on a periodic motion in words."""
     if floquet.verdict == "unstable":
-        return (
-            f"unstable, a vibration grows at {floquet.growth_rate.max():+.4g} 1/s over the periods "
-            "(Floquet)"
-        )
+        rate = floquet.growth_rate.max()
+        return f"unstable, a vibration grows at {rate:+.4g} 1/s over the periods (Floquet)"
     if floquet.verdict == "undecided":
         return "undecided, a growth over the periods is within its error (Floquet)"
     if floquet.method == "dense":

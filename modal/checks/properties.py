@@ -358,9 +358,8 @@ def _pinned(system: FrozenSystem) -> Property:
     spin = omega if omega.any() else epsilon
     v = system.dofs.rigid_fields()[:, 3:] @ (spin / np.linalg.norm(spin))
     allowed = system.rigid @ np.linalg.lstsq(system.rigid, v, rcond=None)[0]
-    parallel = np.linalg.norm(np.cross(omega, epsilon)) <= 1e-12 * np.linalg.norm(
-        omega
-    ) * np.linalg.norm(epsilon)
+    sizes = np.linalg.norm(omega) * np.linalg.norm(epsilon)
+    parallel = np.linalg.norm(np.cross(omega, epsilon)) <= 1e-12 * sizes
     if not v.any() or np.linalg.norm(v - allowed) > 1e-9 * np.linalg.norm(v) or not parallel:
         return skipped("P5", statement, "not pinned on its axis of rotation")
     if np.any(system.parameters.get("velocity", 0.0)) and not system.parts["D"].is_zero:

@@ -89,9 +89,8 @@ def _touching(grid: Array, values: Complex, near: float = 0.05) -> list[tuple[fl
         d = distance[i - 1 : i + 2]
         side = np.sign(values.imag[i - 1 : i + 2] - grid[i - 1 : i + 2, None])
         with np.errstate(invalid="ignore"):
-            turns = (
-                (d[1] <= d[0]) & (d[1] <= d[2]) & (d[1] < near) & (np.abs(side.sum(axis=0)) == 3)
-            )
+            least = (d[1] <= d[0]) & (d[1] <= d[2]) & (d[1] < near)
+            turns = least & (np.abs(side.sum(axis=0)) == 3)
         if np.any(turns):
             out.add((float(grid[i - 1]), float(grid[i + 1])))
     return sorted(out)

@@ -240,9 +240,8 @@ def synchronous_speeds(
     """
     if systems[0].n > AFFORDABLE or not all(s.is_conservative for s in systems):
         return None
-    M, C, K = (
-        [getattr(s, name).toarray() for s in systems] for name in ("M", "damping", "stiffness")
-    )
+    parts = ("M", "damping", "stiffness")
+    M, C, K = ([getattr(s, part).toarray() for s in systems] for part in parts)
     if any(_misfit(m, M[0]) for m in M[1:]):
         return None
     G = C[2] / speeds[2]

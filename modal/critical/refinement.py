@@ -86,9 +86,8 @@ def _converged(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:
         x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
         step, round_off = _extended_step(system, lam, x, y)
         lam = lam - step
-        if abs(step) <= 4.0 * EPS * abs(lam) or (
-            abs(step) <= GROUP * abs(lam) and abs(step) >= best
-        ):
+        stalled = abs(step) <= GROUP * abs(lam) and abs(step) >= best
+        if stalled or abs(step) <= 4.0 * EPS * abs(lam):
             break
         best = abs(step)
     return (complex(lam), x, y), abs(step) + round_off

@@ -43,6 +43,7 @@ from modal.data.folder import (
 from modal.data.variables import MAP
 from modal.proofs.judge import Verdict
 from modal.provenance.fingerprint import agree
+from modal.reduction.space import beginning
 
 IDENTITY = (  # attributes that identify a study
     "title", "model", "parameters", "fixed", "modes", "tolerance", "unknowns", "breaks",
@@ -152,11 +153,7 @@ class MapStore:
                         discard(file)  # a damaged chunk cannot be written over in part
         arrays, settings = stored(self._checkpoint())
         self.attributes = settings["attributes"]
-        return {
-            name.removeprefix(BASIS): values
-            for name, values in arrays.items()
-            if name.startswith(BASIS)
-        }
+        return beginning(BASIS, arrays)
 
     def compare(self, quiet: bool | None = None) -> None:
         """Compare the model with every finished tile. Raises StorageError when one is of another

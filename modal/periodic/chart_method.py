@@ -48,6 +48,7 @@ from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
 from modal.reduction.interpolation import ParameterPolynomial, parameter_polynomial
 from modal.reduction.link_space import LinkFamily, LinkSpace
 from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_space, may_be_reduced
+from modal.reduction.space import beginning
 from modal.reduction.tolerances import SAFETY, WHOLE, WORTH_A_SPACE
 from modal.transient.equations import SecondOrderModel, freezer, instants, is_second_order
 from modal.types import Array, Complex, Index
@@ -206,9 +207,7 @@ class ChartMethod(Method):
             return
         self.places, self.proved = arrays["places"], arrays["proved"]
         for number in range(int(self.places.max()) + 1):
-            start = f"{number}:"
-            own = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
-            self.panels.append(Panel.restored(own))
+            self.panels.append(Panel.restored(beginning(f"{number}:", arrays)))
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The columns of the points of a tile."""

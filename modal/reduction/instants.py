@@ -194,9 +194,8 @@ class Instants(SmallMatrices):
     def residual(self, name: str, roles: Roles) -> Inexact:
         """x (J, r, P) of the residuals Σ_j A_j V x_j of one part, of one motion a point."""
         table = self.coefficients[name].table
-        return np.asarray(
-            sum(c.T[:, None, :] * x[..., 0].T for c, x in zip(table, roles, strict=True))
-        )
+        terms = (c.T[:, None, :] * x[..., 0].T for c, x in zip(table, roles, strict=True))
+        return np.asarray(sum(terms))
 
     def dual_norms(self, lam: Complex, vectors: Complex, transposed: bool) -> Array:
         """√Σ_parts ‖K_ref⁻¹ρ‖_M ‖ρ‖_{M⁻¹} ≥ ‖ρ‖ dual to K_ref, (P, k), of modes, sketched."""
