@@ -194,9 +194,9 @@ def _follow(
     """The modes `chosen` of one value at another: its modes, and the MACs. The step is halved
     while a MAC is not clear."""
     followed = np.flatnonzero(chosen >= 0)
-    a = here.snapshot.modes(chosen[followed])
+    a = _rows(here.snapshot, chosen[followed])
     b = align(there.snapshot, a)
-    a = align(a, b.modes(np.arange(there.base)))
+    a = align(a, _rows(b, np.arange(there.base)))
     overlap = Overlap.between(a, b)
     predicted = a.eigenvalues + slope[followed] * (b.at - a.at)
     match = _one_of_each(a, b, overlap, predicted, there.numbers)
@@ -271,8 +271,21 @@ def _hill_snapshot(
     dual = (both @ la.pinvh(both.conj().T @ both, rtol=independent))[:, : X.shape[1]]
     dual = dual / np.maximum((dual.conj() * X).sum(axis=0).real, independent)
     backward = found.error[numbers] / np.maximum(np.abs(eigenvalues), np.finfo(float).tiny)
+    return _snapshot(at, eigenvalues, X, dual, backward), np.array(numbers)
+
+
+def _rows(snapshot: Snapshot, chosen: Index) -> Snapshot:
+    """The snapshot of some of its modes."""
+    s = snapshot
+    vectors = s.right[:, chosen], s.left[:, chosen]
+    return _snapshot(s.at, s.eigenvalues[chosen], *vectors, s.backward_error[chosen])
+
+
+def _snapshot(
+    at: float, eigenvalues: Complex, X: Complex, dual: Complex, backward: Array
+) -> Snapshot:
     count, gram = len(eigenvalues), X.conj().T @ X
-    snapshot = Snapshot(
+    return Snapshot(
         at=at,
         eigenvalues=eigenvalues,
         right=X,
@@ -287,7 +300,6 @@ def _hill_snapshot(
         condition_number=np.ones(count),
         kind=np.full(count, "elastic"),
     )
-    return snapshot, np.array(numbers)
 
 
 def _centred(values: Complex, order: Index, centre: int) -> Complex:

@@ -196,11 +196,16 @@ class LinkFamily:
             times.append(machine.t)
         return LinkPoints(tuple(mechanisms), np.array(times))
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """How the mechanisms are frozen: the arguments of their `freeze`."""
+        return self.first.options
+
     def instants(
         self, mechanism: ReducedMechanism, times: Array, projected: Mapping[str, Projected]
     ) -> Instants:
         """P instants of a reduced mechanism on its bases."""
-        series = mechanism.freeze_many(times, **self.first.options)
+        series = mechanism.freeze_many(times, **self.arguments)
         if series.rigid[0].shape[1] > 0:
             raise SingularSystemError("links: the mechanism is free to move")
         first, topology, now = self.first, mechanism.topology, mechanism.instants(times)

@@ -170,7 +170,7 @@ class LinkMotion(ReducedMotion):
         self.mechanism, self._driven = space.reduced(mechanism), space.family.first.driven
 
     def freeze_many(self, times: ArrayLike) -> FrozenSeries:
-        return self.mechanism.freeze_many(times, **self.space.family.first.options)
+        return self.mechanism.freeze_many(times, **self.space.family.arguments)
 
     def causes(self, times: Array) -> list[Array]:
         """As of the mechanism."""

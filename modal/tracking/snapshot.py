@@ -119,18 +119,19 @@ class Snapshot:
         """The modes that grow, but for what the frame prescribes, (K,)."""
         return np.asarray(self.regimes[1] & (self.kind != "prescribed"))
 
-    def modes(self, only: Index) -> Snapshot:
-        """The same instant with some of its modes only, for the overlap with others."""
+    def mode(self, i: int) -> Snapshot:
+        """The same instant with one of its modes only, for the overlap with others."""
+        K, only = self.size, slice(i, i + 1)
         return replace(
             self,
             eigenvalues=self.eigenvalues[only],
-            right=self.right[:, only],
-            left=self.left[:, only],
-            dual=self.dual[:, np.concatenate([only, self.size + only])],
+            right=self.right[:, only].copy(),
+            left=self.left[:, only].copy(),
+            dual=self.dual[:, [i, K + i]],
             defective=self.defective[only],
-            inertia=None if self.inertia is None else self.inertia[:, only],
-            mass_gram=self.mass_gram[np.ix_(only, only)],
-            energy_gram=self.energy_gram[np.ix_(only, only)],
+            inertia=None if self.inertia is None else self.inertia[:, only].copy(),
+            mass_gram=self.mass_gram[only, only],
+            energy_gram=self.energy_gram[only, only],
             backward_error=self.backward_error[only],
             condition_number=self.condition_number[only],
             kind=self.kind[only],

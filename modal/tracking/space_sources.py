@@ -125,14 +125,13 @@ class LinkSource(SpaceSource):
         super()._settle()
         self._motion = None
         if 1 < len(self._values) == len(self._at):
-            ends = float(self._at.min()), float(self._at.max())
-            options = self._family.first.options
+            ends, options = (float(self._at.min()), float(self._at.max())), self._family.arguments
             smooth = InterpolatedMotion.of(self._space.frame, *ends, True, **options)
             if smooth is not None:
                 self._motion = smooth.projected(np.eye(smooth.n)).interpolant
 
     def _near(self, values: Array) -> Array:
-        series = self._space.frame.freeze_many(values, **self._family.first.options)
+        series = self._space.frame.freeze_many(values, **self._family.arguments)
         return np.stack([series.mass, series.damping, series.stiffness], axis=1)
 
 

@@ -235,7 +235,7 @@ class Recorder:
         onward[present] = match.target[index[present]]
         ended = dict(state.ended)
         for row in np.flatnonzero((index >= 0) & (onward < 0)):
-            ended[int(row)] = a.modes(index[row : row + 1])
+            ended[int(row)] = a.mode(int(index[row]))
         begun = np.ones(b.size, dtype=bool)
         begun[onward[onward >= 0]] = False
         new = self._returned(b, ended, onward, np.flatnonzero(begun))
