@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as la
@@ -29,7 +29,6 @@ from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
 from modal.eigen.tolerances import EPS, ROUND_OFF, WEAK
 from modal.periodic.tolerances import INDEPENDENT
-from modal.reduction.instants import SmallMatrices
 from modal.reduction.interpolated_motion import ProjectedMotion
 from modal.reduction.interpolation import entry_sizes, periodic_interpolant
 from modal.reduction.motion import ReducedMotion
@@ -37,6 +36,14 @@ from modal.reduction.tolerances import SAFETY
 from modal.transient.equations import SecondOrderModel, freezer
 from modal.transient.tolerances import PIECES
 from modal.types import Array, Complex
+
+
+class Matrices(NamedTuple):
+    """M, C + D and all stiffness at times, (P, r, r) each."""
+
+    mass: Array
+    damping: Array
+    stiffness: Array
 
 
 def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: float) -> Any:
@@ -54,7 +61,7 @@ def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: flo
     if found is None:
         return source
     smooth = ProjectedMotion(found)
-    return SimpleNamespace(freeze=source.freeze, freeze_many=lambda t: SmallMatrices(smooth(t)))
+    return SimpleNamespace(freeze=source.freeze, freeze_many=lambda t: Matrices(*smooth(t)))
 
 
 class GalerkinModel:
@@ -82,13 +89,13 @@ class GalerkinModel:
         }
         return FrozenSystem(**parts, Q=V.T @ system.Q, parameters=system.parameters)
 
-    def freeze_many(self, times: Array) -> SmallMatrices:
+    def freeze_many(self, times: Array) -> Matrices:
         """The projected matrices at times (P,), s."""
         if self.whole:
-            return SmallMatrices(np.stack(self._equations.matrices(times)))
+            return Matrices(*self._equations.matrices(times))
         systems, V = self._equations.several(times), self.V
         sums = [[V.T @ (A @ V) for A in (s.M, s.damping, s.stiffness)] for s in systems]
-        return SmallMatrices(np.stack(sums, axis=1))
+        return Matrices(*(np.stack(part) for part in zip(*sums, strict=True)))
 
     def lift(self, r: Complex) -> Complex:
         """Degrees of freedom (n, ...) of coordinates (r, ...)."""
