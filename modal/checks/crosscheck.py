@@ -118,12 +118,10 @@ def crosscheck(
     T = period if period is not None else getattr(model, "period", None)
     at = _times(tracks, times, T)
     turns = _checked_turns(turns, at, T)
-    if tracks is None:
-        tracks = (
-            track(model, at, k, progress=progress)
-            if is_second_order(model)
-            else tracks_of_callable(model, at)
-        )
+    if tracks is None and is_second_order(model):
+        tracks = track(model, at, k, progress=progress)
+    elif tracks is None:
+        tracks = tracks_of_callable(model, at)
     work = _Work(model, tracks, at, T, rate_tolerance, turns)
     try:
         work.phase = "the reduced model was made"
@@ -151,11 +149,7 @@ def crosscheck(
 
 def _times(tracks: xr.Dataset | None, times: ArrayLike | None, T: float | None) -> Array:
     if tracks is not None:
-        if (
-            not isinstance(tracks, xr.Dataset)
-            or "time" not in tracks.dims
-            or tracks.sizes["time"] < 3
-        ):
+        if not isinstance(tracks, xr.Dataset) or tracks.sizes.get("time", 0) < 3:
             raise InputError("tracks: expected a dataset over time with three instants or more")
         return np.asarray(tracks.time.values, dtype=float)
     if times is not None:
@@ -245,13 +239,12 @@ class _Work:
 
     def _provenance(self) -> dict[str, Any]:
         unfrozen = self.unfrozen
-        exact = "made at every instant"
         return provenance(
             title="frozen growth rates against transient and Floquet",
             model=type(self.model).__name__,
             solver=f"Gauss collocation of order {unfrozen.order if unfrozen else '?'}",
             reduced_unknowns="none" if unfrozen is None else unfrozen.size,
-            matrices=str((unfrozen and unfrozen.interpolated) or exact),
+            matrices=str((unfrozen and unfrozen.interpolated) or "made at every instant"),
             period="none" if self.period is None else self.period,
             span=[self.t0, float(self.at[-1])],
             turns=self.turns,

@@ -69,6 +69,14 @@ class Diagnosis:
         return f"{text} ({self.remark})" if self.remark else text
 
 
+def _undecided(remark: str) -> Diagnosis:
+    return Diagnosis("undecided", "", remark)
+
+
+def _misleads(reason: str, remark: str) -> Diagnosis:
+    return Diagnosis("frozen misleads", reason, remark)
+
+
 def diagnose(e: Evidence, tolerance: float = 0.05, gain: float = 10.0) -> Diagnosis:
     """Compare the frozen growth rate with the truth: the Floquet exponent, else the transient.
 
@@ -76,38 +84,26 @@ def diagnose(e: Evidence, tolerance: float = 0.05, gain: float = 10.0) -> Diagno
     gain: largest transient growth of the energy norm of a confirmed mode.
     """
     if not np.isfinite(e.frozen_rate):
-        return Diagnosis(
-            "undecided", "", "the mode leaves the tracked window: track more modes (k)"
-        )
+        return _undecided("the mode leaves the tracked window: track more modes (k)")
     if e.basis_gap > ALIKE:
-        return Diagnosis(
-            "undecided",
-            "",
-            f"the reduced space misses it by {e.basis_gap:.1e}: track more modes (k)",
-        )
+        return _undecided(f"the reduced space misses it by {e.basis_gap:.1e}: track more modes (k)")
     truth, doubt = e.transient_rate, e.transient_uncertainty
     if np.isfinite(e.floquet_rate):
         truth, doubt = e.floquet_rate, e.floquet_error
     if not (np.isfinite(truth) and np.isfinite(doubt)):
-        return Diagnosis("undecided", "", "the transient does not show the mode: use finer times")
+        return _undecided("the transient does not show the mode: use finer times")
     allowed = tolerance * max(abs(e.frozen_rate), abs(truth)) + FLOOR * e.size
     gap = abs(truth - e.frozen_rate)
     if not e.prestressed and e.frozen_rate > allowed:
-        return Diagnosis(
-            "frozen misleads", PRESTRESS, "K(ω²) acts without K_G: freeze with prestress"
-        )
+        return _misleads(PRESTRESS, "K(ω²) acts without K_G: freeze with prestress")
     if max(gap, doubt) <= allowed:
         if e.frozen_rate <= allowed and e.gain > gain:
-            return Diagnosis(
-                "frozen misleads", NON_NORMAL, f"grows {e.gain:.3g} times before it settles"
-            )
+            return _misleads(NON_NORMAL, f"grows {e.gain:.3g} times before it settles")
         return Diagnosis("confirmed", "", "")
     if doubt >= gap:
         if np.isfinite(e.floquet_rate):
-            return Diagnosis("undecided", "", "the Floquet exponent is not resolved: lower `k`")
-        return Diagnosis(
-            "undecided", "", "the transient is too short: track a longer span, or give the period"
-        )
+            return _undecided("the Floquet exponent is not resolved: lower `k`")
+        return _undecided("the transient is too short: track a longer span, or give the period")
     return _misleading(e, truth, allowed)
 
 
@@ -115,16 +111,13 @@ def _misleading(e: Evidence, truth: float, allowed: float) -> Diagnosis:
     true_rate = f"true growth rate {truth:+.6g} 1/s"
     explained = np.isfinite(e.corrected_rate) and abs(truth - e.corrected_rate) <= allowed
     if e.resonance and np.isfinite(e.floquet_rate) and truth > e.corrected_rate + allowed:
-        return Diagnosis("frozen misleads", RESONANCE, f"{e.resonance}; {true_rate}")
+        return _misleads(RESONANCE, f"{e.resonance}; {true_rate}")
     if explained:
-        return Diagnosis("frozen misleads", DRIFT, f"the corrected rate has it; {true_rate}")
+        return _misleads(DRIFT, f"the corrected rate has it; {true_rate}")
     if truth > max(e.frozen_rate, allowed) and e.abscissa > max(e.frozen_rate, 0.0):
-        return Diagnosis(
-            "frozen misleads",
-            NON_NORMAL,
-            f"instants allow growth up to {e.abscissa:+.3g} 1/s; {true_rate}",
-        )
-    return Diagnosis("frozen misleads", DRIFT, f"modes turn as fast as they evolve; {true_rate}")
+        allowed_rate = f"instants allow growth up to {e.abscissa:+.3g} 1/s"
+        return _misleads(NON_NORMAL, f"{allowed_rate}; {true_rate}")
+    return _misleads(DRIFT, f"modes turn as fast as they evolve; {true_rate}")
 
 
 @dataclass(frozen=True)
@@ -178,10 +171,8 @@ class CrossCheck:
 def floquet_verdict(floquet: FloquetModes) -> str:
     """The verdict on a periodic motion in words."""
     if floquet.verdict == "unstable":
-        return (
-            f"unstable, a vibration grows at {floquet.growth_rate.max():+.4g} 1/s over the periods "
-            "(Floquet)"
-        )
+        rate = floquet.growth_rate.max()
+        return f"unstable, a vibration grows at {rate:+.4g} 1/s over the periods (Floquet)"
     if floquet.verdict == "undecided":
         return "undecided, a growth over the periods is within its error (Floquet)"
     if floquet.method == "dense":

@@ -86,16 +86,15 @@ def rate_of_turns(time: ArrayLike, coordinate: ArrayLike, turns: int = 1) -> com
         return complex(np.nan, np.nan)
     phase = np.unwrap(np.angle(c))
     sense = np.sign(phase[-1] - phase[0])
-    reached = np.flatnonzero(sense * (phase - phase[0]) >= 2.0 * np.pi * turns)
+    angle = 2.0 * np.pi * turns
+    reached = np.flatnonzero(sense * (phase - phase[0]) >= angle)
     if not reached.size:
         return complex(np.nan, np.nan)
     upto = slice(max(int(reached[0]) - 4, 0), int(reached[0]) + 4)
-    ends = CubicSpline(t[upto], phase[upto]).solve(
-        phase[0] + sense * 2.0 * np.pi * turns, extrapolate=False
-    )
-    end = float(ends[0])
+    turned = CubicSpline(t[upto], phase[upto])
+    end = float(turned.solve(phase[0] + sense * angle, extrapolate=False)[0])
     grown = float(CubicSpline(t[upto], np.log(np.abs(c[upto])))(end) - np.log(np.abs(c[0])))
-    return complex(grown / (end - t[0]), sense * 2.0 * np.pi * turns / (end - t[0]))
+    return complex(grown / (end - t[0]), sense * angle / (end - t[0]))
 
 
 def matrix_pencil(time: ArrayLike, signals: ArrayLike, modes: int | None = None) -> Identified:

@@ -90,9 +90,8 @@ class NonlinearStart:
         for _ in range(ITERATIONS):
             state = self.model.displaced(self.t, q, v, a + mu * x, near=self.state)
             M, _, K = state.tangents()
-            bordered = sp.bmat(
-                [[K + stiff * self.system.M, (M @ x)[:, None]], [along[None], None]], format="csr"
-            )
+            rows = [[K + stiff * self.system.M, (M @ x)[:, None]], [along[None], None]]
+            bordered = sp.bmat(rows, format="csr")
             force = state.residual + stiff * (self.system.M @ (q - mode))
             with Factorization(bordered, "general") as factor:
                 change = np.asarray(factor.solve(np.append(-force, 0.0)))
@@ -150,7 +149,5 @@ def _is_conservative(system: FrozenSystem) -> bool:
     """Whether the frozen system has neither dissipation nor circulatory forces."""
     C, K = system.damping, system.stiffness
     dissipative, circulatory = abs(C + C.T).max(), abs(K - K.T).max()
-    return bool(
-        dissipative <= EQUAL * max(abs(C).max(), np.sqrt(abs(system.M).max() * abs(K).max()))
-        and circulatory <= EQUAL * abs(K).max()
-    )
+    size = max(abs(C).max(), np.sqrt(abs(system.M).max() * abs(K).max()))
+    return bool(dissipative <= EQUAL * size and circulatory <= EQUAL * abs(K).max())

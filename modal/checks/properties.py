@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from assembly.kinematics import skew
 from assembly.magnitudes import EQUAL, ROUND_OFF
@@ -72,15 +71,11 @@ class PropertyReport:
     def __str__(self) -> str:
         lines = [f"  {'':<3} {'property':<58} {'found':>9} {'bound':>9}  verdict"]
         for p in self.properties:
-            numbers = (
-                f"{p.found:>9.1e} {p.bound:>9.1e}"
-                if p.verdict != "does not apply"
-                else f"{'–':>9} {'–':>9}"
-            )
-            lines.append(
-                f"  {p.name:<3} {p.statement:<58} {numbers}  {p.verdict}"
-                + (f" ({p.note})" if p.note else "")
-            )
+            numbers = f"{p.found:>9.1e} {p.bound:>9.1e}"
+            if p.verdict == "does not apply":
+                numbers = f"{'–':>9} {'–':>9}"
+            note = f" ({p.note})" if p.note else ""
+            lines.append(f"  {p.name:<3} {p.statement:<58} {numbers}  {p.verdict}{note}")
         return "\n".join(lines)
 
 
@@ -141,12 +136,8 @@ def properties(system: FrozenSystem, k: int = 6) -> PropertyReport:
     True
     """
     check_is_frozen(system)
-    checked = (
-        list(_spectral(conservative_part(system), k))
-        + list(_zeros(system))
-        + symmetry_classes(system)
-        + [_pinned(system)]
-    )
+    checked = _spectral(conservative_part(system), k) + symmetry_classes(system)
+    checked += [_zeros(system), _pinned(system)]
     return PropertyReport(tuple(sorted(checked, key=lambda p: p.name)))
 
 
@@ -155,9 +146,8 @@ def conservative_part(system: FrozenSystem) -> FrozenSystem:
     conservative = system.only(*CONSERVATIVE)
     if conservative.parts["K_G"].is_symmetric:
         return conservative
-    return conservative.only(
-        "C", "K", "K_omega2", K_G=0.5 * (conservative.K_G + conservative.K_G.T)
-    )
+    symmetric = 0.5 * (conservative.K_G + conservative.K_G.T)
+    return conservative.only("C", "K", "K_omega2", K_G=symmetric)
 
 
 # P1 and P3
@@ -188,19 +178,11 @@ def _rayleigh(quadratic: Quadratic, modes: Modes, statement: str) -> Property:
     stiff = (u.conj() * (quadratic.K @ u)).sum(axis=0)
     defect = np.abs(-(omega**2) * m - omega * gamma + stiff)
     # Sizes of the terms of the sums: their cancellation is round-off, not a defect.
-    sizes = (
-        omega**2 * np.abs(m)
-        + np.abs(omega * gamma)
-        + (np.abs(u) * (abs(quadratic.K) @ np.abs(u))).sum(axis=0)
-    )
-    imaginary = np.abs(gamma.imag) * np.abs(omega) / sizes
-    return judged(
-        "P1",
-        statement,
-        max((defect / sizes).max(), imaginary.max()),
-        EQUAL,
-        f"{len(omega)} modes",
-    )
+    of_stiffness = (np.abs(u) * (abs(quadratic.K) @ np.abs(u))).sum(axis=0)
+    sizes = omega**2 * np.abs(m) + np.abs(omega * gamma) + of_stiffness
+    imaginary = np.abs(gamma.imag) * np.abs(omega)
+    found = max((defect / sizes).max(), (imaginary / sizes).max())
+    return judged("P1", statement, found, EQUAL, f"{len(omega)} modes")
 
 
 def _mirrored(quadratic: Quadratic, modes: Modes, statement: str) -> Property:
@@ -212,38 +194,31 @@ def _mirrored(quadratic: Quadratic, modes: Modes, statement: str) -> Property:
 # P2
 
 
-def _zeros(system: FrozenSystem) -> list[Property]:
+def _zeros(system: FrozenSystem) -> Property:
     statement = "with M, C, K alone: 2m − rank(VᵀCV) zeros in Jordan chains"
     m = system.rigid.shape[1]
     if m == 0:
-        return [skipped("P2", statement, "no free mobility")]
+        return skipped("P2", statement, "no free mobility")
     elastic = system.only("C", "K")
     chain = elastic.null_chain
     if chain is None:
-        return [
-            Property(
-                "P2", statement, 0.0, 2.0 * m, "fails", "K does not vanish on the rigid fields"
-            )
-        ]
+        note = "K does not vanish on the rigid fields"
+        return Property("P2", statement, 0.0, 2.0 * m, "fails", note)
     n, nulls = system.n, chain.null.shape[1]
     K, C = elastic.stiffness, elastic.damping
     V, w, v = chain.right[:n, :nulls], chain.right[:n, nulls:], chain.right[n:, nulls:]
     first = _relative(K @ V, abs(K) @ np.abs(V))
-    second = (
-        _relative(K @ w + C @ v, abs(K) @ np.abs(w) + abs(C) @ np.abs(v)) if v.shape[1] else 0.0
-    )
+    second = _relative(K @ w + C @ v, abs(K) @ np.abs(w) + abs(C) @ np.abs(v))
     coupling = chain.null.T @ (C @ chain.null)
     rank = int((np.linalg.svd(coupling, compute_uv=False) > 1e-10 * max(bound(C), 1e-300)).sum())
     wrong = abs(chain.count - (2 * m - rank))
     note = f"{chain.count} zeros, {m} free mobilities, rank {rank}"
-    return [judged("P2", statement, max(first, second) + wrong, EQUAL, note)]
+    return judged("P2", statement, max(first, second) + wrong, EQUAL, note)
 
 
-def _relative(vectors: NDArray[np.float64], sizes: NDArray[np.float64]) -> float:
-    norms = np.linalg.norm(sizes, axis=0)
-    return float(
-        (np.linalg.norm(vectors, axis=0) / np.where(norms > 0.0, norms, 1.0)).max(initial=0.0)
-    )
+def _relative(vectors: Array, sizes: Array) -> float:
+    found, norms = np.linalg.norm(vectors, axis=0), np.linalg.norm(sizes, axis=0)
+    return float((found / np.where(norms > 0.0, norms, 1.0)).max(initial=0.0))
 
 
 # P4
@@ -383,9 +358,8 @@ def _pinned(system: FrozenSystem) -> Property:
     spin = omega if omega.any() else epsilon
     v = system.dofs.rigid_fields()[:, 3:] @ (spin / np.linalg.norm(spin))
     allowed = system.rigid @ np.linalg.lstsq(system.rigid, v, rcond=None)[0]
-    parallel = np.linalg.norm(np.cross(omega, epsilon)) <= 1e-12 * np.linalg.norm(
-        omega
-    ) * np.linalg.norm(epsilon)
+    sizes = np.linalg.norm(omega) * np.linalg.norm(epsilon)
+    parallel = np.linalg.norm(np.cross(omega, epsilon)) <= 1e-12 * sizes
     if not v.any() or np.linalg.norm(v - allowed) > 1e-9 * np.linalg.norm(v) or not parallel:
         return skipped("P5", statement, "not pinned on its axis of rotation")
     if np.any(system.parameters.get("velocity", 0.0)) and not system.parts["D"].is_zero:

@@ -151,9 +151,8 @@ class UnfrozenCallable:
     def advanced(self, start: float, end: float, steps: int, x: Complex) -> Complex:
         """States (N, m) at the end of equal steps from those at the start."""
         maps = collocation.step_maps(self._balanced.many, start, end, steps)
-        return np.asarray(
-            self._balanced.inverse @ reduce(lambda y, step: step @ y, maps, self._balanced.root @ x)
-        )
+        y = reduce(lambda y, step: step @ y, maps, self._balanced.root @ x)
+        return np.asarray(self._balanced.inverse @ y)
 
 
 AnyUnfrozen = Unfrozen | UnfrozenCallable

@@ -89,9 +89,8 @@ def _touching(grid: Array, values: Complex, near: float = 0.05) -> list[tuple[fl
         d = distance[i - 1 : i + 2]
         side = np.sign(values.imag[i - 1 : i + 2] - grid[i - 1 : i + 2, None])
         with np.errstate(invalid="ignore"):
-            turns = (
-                (d[1] <= d[0]) & (d[1] <= d[2]) & (d[1] < near) & (np.abs(side.sum(axis=0)) == 3)
-            )
+            least = (d[1] <= d[0]) & (d[1] <= d[2]) & (d[1] < near)
+            turns = least & (np.abs(side.sum(axis=0)) == 3)
         if np.any(turns):
             out.add((float(grid[i - 1]), float(grid[i + 1])))
     return sorted(out)
@@ -101,14 +100,12 @@ def _distinct(found: list[Critical]) -> list[Critical]:
     """Without the second of two that are the same crossing: same speed, λ and shape."""
     out: list[Critical] = []
     for one in found:
-        same = [
-            other
-            for other in out
-            if abs(other.speed - one.speed) <= GROUP * one.speed
+        if not any(
+            abs(other.speed - one.speed) <= GROUP * one.speed
             and abs(other.eigenvalue - one.eigenvalue) <= GROUP * abs(one.eigenvalue)
             and abs(other.shape.conj() @ one.shape) > 1.0 - GROUP
-        ]
-        if not same:
+            for other in out
+        ):
             out.append(one)
     return out
 

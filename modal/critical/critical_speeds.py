@@ -180,18 +180,11 @@ def critical_speeds(
             raise AccuracyError(
                 f"critical speed {one.speed:.9g} rad/s is known to {one.error:.1e} rad/s only"
             )
-    speeds = np.array([c.speed for c in found])
+    speeds, errors = np.array([c.speed for c in found]), np.array([c.error for c in found])
+    eigenvalues = np.array([c.eigenvalue for c in found], dtype=complex)
     shapes = np.array([c.shape for c in found]).reshape(len(found), -1).T
     whirl = np.array([_whirl(freeze, c, axis) for c in found], dtype=str)
-    return CriticalSpeeds(
-        speeds,
-        np.array([c.error for c in found]),
-        np.array([c.eigenvalue for c in found], dtype=complex),
-        shapes,
-        whirl,
-        complete,
-        method,
-    )
+    return CriticalSpeeds(speeds, errors, eigenvalues, shapes, whirl, complete, method)
 
 
 def _checked(model: Any, span: Any, k: Any, points: Any) -> tuple[float, float]:
@@ -247,9 +240,8 @@ def synchronous_speeds(
     """
     if systems[0].n > AFFORDABLE or not all(s.is_conservative for s in systems):
         return None
-    M, C, K = (
-        [getattr(s, name).toarray() for s in systems] for name in ("M", "damping", "stiffness")
-    )
+    parts = ("M", "damping", "stiffness")
+    M, C, K = ([getattr(s, part).toarray() for s in systems] for part in parts)
     if any(_misfit(m, M[0]) for m in M[1:]):
         return None
     G = C[2] / speeds[2]

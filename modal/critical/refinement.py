@@ -55,13 +55,8 @@ def refined(
         slope = _slope(freeze, system, speed, inside, (eigenvalue, x, y))
         step = (eigenvalue.imag - speed) / (1.0 - slope.imag)
         if abs(step) <= ZERO * speed or (abs(step) <= GROUP * speed and abs(step) >= last):
-            return Critical(
-                speed + step,
-                error / abs(1.0 - slope.imag),
-                eigenvalue + slope * step,
-                x,
-                slope.imag,
-            )
+            error = error / abs(1.0 - slope.imag)
+            return Critical(speed + step, error, eigenvalue + slope * step, x, slope.imag)
         if not np.isfinite(step) or abs(step) > 0.5 * speed:
             break
         last = abs(step)
@@ -91,9 +86,8 @@ def _converged(system: FrozenSystem, pair: _Pair) -> tuple[_Pair, float]:
         x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
         step, round_off = _extended_step(system, lam, x, y)
         lam = lam - step
-        if abs(step) <= 4.0 * EPS * abs(lam) or (
-            abs(step) <= GROUP * abs(lam) and abs(step) >= best
-        ):
+        stalled = abs(step) <= GROUP * abs(lam) and abs(step) >= best
+        if stalled or abs(step) <= 4.0 * EPS * abs(lam):
             break
         best = abs(step)
     return (complex(lam), x, y), abs(step) + round_off

@@ -102,8 +102,9 @@ class Grid:
             for (name, values), i in zip(self.axes.items(), index, strict=True)
         }
 
-    def points(self, tile: Slices) -> list[dict[str, float]]:
-        ranges = [range(s.start, s.stop) for s in tile]
+    def points(self, tile: Slices = ()) -> list[dict[str, float]]:
+        """Those of a tile, by default all."""
+        ranges = [range(s.start, s.stop) for s in tile] or map(range, self.shape)
         return [self.point(index) for index in itertools.product(*ranges)]
 
     def training(self) -> list[dict[str, float]]:

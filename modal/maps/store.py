@@ -43,6 +43,7 @@ from modal.data.folder import (
 from modal.data.variables import MAP
 from modal.proofs.judge import Verdict
 from modal.provenance.fingerprint import agree
+from modal.reduction.space import beginning
 
 IDENTITY = (  # attributes that identify a study
     "title", "model", "parameters", "fixed", "modes", "tolerance", "unknowns", "breaks",
@@ -89,30 +90,22 @@ class MapStore:
         if self.path is None or not self.path.exists():
             return False
         if not self._checkpoint().is_file():
-            raise StorageError(
-                f"{self.path}: exists and is not a stability map, or one of an earlier version, or "
-                "damaged; give another store"
+            raise self._refused(
+                "exists and is not a stability map, or one of an earlier version, or damaged"
             )
         arrays, settings = stored(self._checkpoint())
         for name in IDENTITY:
             before, now = (held.get(name) for held in (settings["attributes"], self.attributes))
             if before != now:
-                raise StorageError(
-                    f"{self.path}: holds another study ({name} is {_short(before)}, asked for "
-                    f"{_short(now)}); give another store"
+                raise self._refused(
+                    f"holds another study ({name} is {_short(before)}, asked for {_short(now)})"
                 )
         for name, codes in CODES.items():
             if settings["codes"].get(name) != codes:
-                raise StorageError(
-                    f"{self.path}: holds a map of another version ({name} has other codes); give "
-                    "another store"
-                )
+                raise self._refused(f"holds a map of another version ({name} has other codes)")
         for name, values in self.axes.items():
             if not np.array_equal(arrays[AXIS + name], values):
-                raise StorageError(
-                    f"{self.path}: holds a map over other parameter values ({name}); give another "
-                    "store"
-                )
+                raise self._refused(f"holds a map over other parameter values ({name})")
         for name, checksum in settings["files"].items():
             if checksum_of_files(self.path / name) != checksum:
                 raise StorageError(
@@ -160,11 +153,7 @@ class MapStore:
                         discard(file)  # a damaged chunk cannot be written over in part
         arrays, settings = stored(self._checkpoint())
         self.attributes = settings["attributes"]
-        return {
-            name.removeprefix(BASIS): values
-            for name, values in arrays.items()
-            if name.startswith(BASIS)
-        }
+        return beginning(BASIS, arrays)
 
     def compare(self, quiet: bool | None = None) -> None:
         """Compare the model with every finished tile. Raises StorageError when one is of another
@@ -252,10 +241,12 @@ class MapStore:
         return checkpoint is not None and checkpoint[1] == self._settings(place)
 
     def _other_model(self, where: str) -> StorageError:
-        return StorageError(
-            f"{self.path}: holds a map of another model (the fingerprint of its matrices "
-            f"differs{where}); give another store"
+        return self._refused(
+            f"holds a map of another model (the fingerprint of its matrices differs{where})"
         )
+
+    def _refused(self, reason: str) -> StorageError:
+        return StorageError(f"{self.path}: {reason}; give another store")
 
     def place(self, tile: Slices) -> tuple[int, ...]:
         """The number of a tile along every axis."""

@@ -80,9 +80,8 @@ def _alike_rows(mechanism: Any, blades: list[tuple[Any, ...]]) -> Index | None:
     dofs, every = mechanism.freeze(0.0).dofs, mechanism.dofs
     kept = [_numbers(dofs, blade).keys() for blade in blades]
     others = _turning_bodies(mechanism, blades)
-    if all(one == kept[0] for one in kept) and not any(
-        _dofs_of(dofs, name).size for name in others
-    ):
+    free = any(_dofs_of(dofs, name).size for name in others)
+    if all(one == kept[0] for one in kept) and not free:
         return None
     numbers = [_numbers(every, blade) for blade in blades]
     if any(one.keys() != numbers[0].keys() for one in numbers):
@@ -215,9 +214,8 @@ def _turning_pairs(
         omega = np.asarray(kinematics[name].omega, dtype=float)
         own = position[name][1].T @ axis
         along = int(np.argmax(np.abs(own)))
-        if abs(abs(own[along]) - 1.0) > EQUAL or np.linalg.norm(np.cross(omega, own)) > (
-            EQUAL * np.linalg.norm(omega)
-        ):
+        across = np.linalg.norm(np.cross(omega, own))
+        if abs(abs(own[along]) - 1.0) > EQUAL or across > EQUAL * np.linalg.norm(omega):
             raise InputError(
                 f"blades: body {name!r} turns, and none of its own axes is that of the rotor; "
                 "build it with one along it"

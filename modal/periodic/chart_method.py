@@ -48,6 +48,7 @@ from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
 from modal.reduction.interpolation import ParameterPolynomial, parameter_polynomial
 from modal.reduction.link_space import LinkFamily, LinkSpace
 from modal.reduction.motion import BodyMotion, LinkMotion, ReducedMotion, body_space, may_be_reduced
+from modal.reduction.space import beginning
 from modal.reduction.tolerances import SAFETY, WHOLE, WORTH_A_SPACE
 from modal.transient.equations import SecondOrderModel, freezer, instants, is_second_order
 from modal.types import Array, Complex, Index
@@ -116,9 +117,13 @@ class ChartMethod(Method):
         ends = itertools.product(*({a, b} for a, b in zip(low, high, strict=True)))
         points = [self._named(np.array(end)) for end in (*ends, 0.5 * (low + high))]
         k = self.k
-        motions = with_bases(_remembered(self.motion), points, k)
-        for point in points:
-            _check_smooth(*motions(point))
+        # Each is made once: a mechanism keeps what it has solved of its motion.
+        made = cache(lambda *items: self.motion(dict(items)))
+        motions = with_bases(lambda point: made(*point.items()), points, k)
+        for model, period in map(motions, points):
+            # Features may be narrower than the parts of a period.
+            if sampling(SecondOrderModel(model), period, 0.0).breaks:
+                raise AccuracyError("the matrices of the motion are not smooth in time")
         motion = ChartMotion.of(motions, points, k)
         of_bases = isinstance(motions(points[0])[0], ReducedMotion)
         whole = motion.is_whole and not of_bases
@@ -149,7 +154,7 @@ class ChartMethod(Method):
         self, motion: ChartMotion, polynomial: ParameterPolynomial, spectra: Spectra, whole: bool
     ) -> None:
         """Panels: points with the same number of slow coordinates."""
-        points = np.array([self._vector(p) for p in self.grid.points(_all_of(self.grid))])
+        points = np.array([self._vector(point) for point in self.grid.points()])
         periods = np.array([self._turning(x) for x in points])
         rates, place = np.unique(periods, return_inverse=True)
         # A verdict on all modes needs all shapes.
@@ -174,7 +179,7 @@ class ChartMethod(Method):
     def _measure(self, motions: Motions, motion: ChartMotion) -> None:
         """Enter the errors by shapes, elimination and polynomials found at points of each panel."""
         rng = np.random.default_rng(17)
-        points = self.grid.points(_all_of(self.grid))
+        points = self.grid.points()
         for number, panel in enumerate(self.panels):
             rows = np.flatnonzero(self.places == number)
             chosen = rng.choice(rows, size=min(len(rows), max(1, self.checks)), replace=False)
@@ -202,9 +207,7 @@ class ChartMethod(Method):
             return
         self.places, self.proved = arrays["places"], arrays["proved"]
         for number in range(int(self.places.max()) + 1):
-            start = f"{number}:"
-            own = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
-            self.panels.append(Panel.restored(own))
+            self.panels.append(Panel.restored(beginning(f"{number}:", arrays)))
 
     def tile(self, tile: Slices) -> dict[str, NDArray[Any]]:
         """The columns of the points of a tile."""
@@ -322,10 +325,6 @@ def with_bases(motions: Motions, points: Sequence[Mapping[str, float]], k: int) 
     return on_basis
 
 
-def _all_of(grid: Grid) -> Slices:
-    return tuple(slice(0, size) for size in grid.shape)
-
-
 def _difference(given: Motion, motion: ChartMotion, panel: Panel, x: Array) -> Array:
     """Speeds, rad/s, and errors, per unit condition, 1/s, of the known exponents of a point,
     (2, m), maybe none."""
@@ -350,19 +349,6 @@ def _difference(given: Motion, motion: ChartMotion, panel: Panel, x: Array) -> A
         H = accelerations_of(matrices[first : first + 1])[0]
         missed = np.maximum(missed, motion.missed(given, H, there.vectors[:, same], first))
     return np.stack([exact.speeds[known], (error + missed) / exact.conditions[known]])
-
-
-def _check_smooth(model: Any, period: float) -> None:
-    """AccuracyError where the matrices have features that are narrower than the parts of a period,
-    InputError where they do not repeat themselves."""
-    if sampling(SecondOrderModel(model), period, 0.0).breaks:
-        raise AccuracyError("the matrices of the motion are not smooth in time")
-
-
-def _remembered(motions: Motions) -> Motions:
-    """The motions, each made once: a mechanism keeps what it has solved of its motion."""
-    made = cache(lambda *items: motions(dict(items)))
-    return lambda point: made(*point.items())
 
 
 def _judged(

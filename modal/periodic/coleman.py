@@ -106,9 +106,8 @@ class Coleman:
     @cached_property
     def others(self) -> Index:
         """Degrees of freedom of neither a blade nor a turning pair."""
-        return np.setdiff1d(
-            np.arange(self.n), np.concatenate([self.blades.ravel(), self.pairs.ravel()])
-        )
+        named = np.concatenate([self.blades.ravel(), self.pairs.ravel()])
+        return np.setdiff1d(np.arange(self.n), named)
 
     def of_model(self, model: Any, t: float) -> tuple[Any, Any, Any]:
         """W, Ẇ and Ẅ (n, n) of q = W z, q those of the model."""
@@ -208,9 +207,8 @@ def wave_shares(
         energy[:, REACTIONLESS] += _energy(M, coleman.blades[-1], shapes[coleman.blades[-1]])
     total = energy.sum(axis=1, keepdims=True)
     values = energy / np.where(total > 0.0, total, 1.0)
-    shares = xr.DataArray(
-        values, dims=("mode", "group"), coords={"group": list(GROUPS)}, name="share"
-    )
+    coords = {"group": list(GROUPS)}
+    shares = xr.DataArray(values, coords, ("mode", "group"), name="share")
     return described_array(shares, ARRAYS)
 
 

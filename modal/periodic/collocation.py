@@ -147,10 +147,8 @@ def _steps(stages: Array, matrix: Array, right: Array) -> Array:
     np.einsum("siaja->sija", blocks)[...] += INVERSE[:, :, None]
     right[..., :m], right[..., m:] = K, 0.0
     np.einsum("siaa->sia", right[..., m:])[...] = INVERSE.sum(axis=1)[:, None]
-    g = np.linalg.solve(
-        matrix.reshape(S, len(GAUSS.c) * m, len(GAUSS.c) * m),
-        right.reshape(S, len(GAUSS.c) * m, 2 * m),
-    )
+    n = len(GAUSS.c) * m
+    g = np.linalg.solve(matrix.reshape(S, n, n), right.reshape(S, n, 2 * m))
     maps: Array = (ENDS @ g.reshape(S, len(GAUSS.c), -1)).reshape(S, 2 * m, 2 * m)
     first, last = 1.0 - ENDS.sum(axis=1)
     np.einsum("saa->sa", maps[:, :m, m:])[...] += first

@@ -31,7 +31,11 @@ from scipy.special import binom
 from modal.eigen.tolerances import GROUP, ROUNDS
 from modal.periodic.chart_motion import ChartMotion, Motions, accelerations_of
 from modal.periodic.slow_motion import derivative
-from modal.reduction.interpolation import ParameterPolynomial, parameter_polynomial
+from modal.reduction.interpolation import (
+    ParameterPolynomial,
+    parameter_polynomial,
+    tensor_coefficients,
+)
 from modal.reduction.tolerances import GUARD
 from modal.types import Array
 
@@ -161,13 +165,11 @@ def bernstein(polynomial: ParameterPolynomial, low: Array, high: Array) -> Array
     places = [0.5 - 0.5 * np.cos(np.pi * np.arange(d + 1) / max(d, 1)) for d in polynomial.degrees]
     points = itertools.product(*places)
     values = np.stack([polynomial(low + (high - low) * np.array(u)) for u in points])
-    table = values.reshape(*(len(u) for u in places), -1)
-    for axis, (u, degree) in enumerate(zip(places, polynomial.degrees, strict=True)):
-        number = np.arange(degree + 1)
-        basis = binom(degree, number) * u[:, None] ** number * (1.0 - u[:, None]) ** number[::-1]
-        solved = np.tensordot(np.linalg.inv(basis), table, axes=(1, axis))
-        table = np.moveaxis(solved, 0, axis)
-    return np.asarray(table.reshape(values.shape))
+    bases = []
+    for u in places:
+        i = np.arange(len(u))
+        bases.append(binom(i[-1], i) * u[:, None] ** i * (1.0 - u[:, None]) ** i[::-1])
+    return tensor_coefficients(values, bases)
 
 
 def on_all_shapes(

@@ -184,12 +184,8 @@ class FloquetModes:
         count = len(self.orbits)
         times = self.period * np.arange(count) / count
         turn = np.exp(-2j * np.pi * self.strongest[mode] * times / self.period)
-        out = xr.DataArray(
-            self.orbits[:, :, mode] * turn[:, None],
-            dims=("time", "dof"),
-            coords={"time": self.t0 + times},
-            name="shape",
-        )
+        shape, coords = self.orbits[:, :, mode] * turn[:, None], {"time": self.t0 + times}
+        out = xr.DataArray(shape, coords, ("time", "dof"), name="shape")
         return described_array(out, ARRAYS)
 
     @property
@@ -257,15 +253,8 @@ def of_logs(
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         sizes = np.exp(logs.real)
         multipliers = np.where(np.isfinite(sizes), sizes * np.exp(1j * logs.imag), np.inf)
-    return FloquetModes(
-        period,
-        t0,
-        multipliers,
-        logs / period,
-        vectors / np.linalg.norm(vectors, axis=0),
-        error / period,
-        method,
-    )
+    unit = vectors / np.linalg.norm(vectors, axis=0)
+    return FloquetModes(period, t0, multipliers, logs / period, unit, error / period, method)
 
 
 def periodic_verdict(

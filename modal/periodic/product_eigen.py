@@ -162,17 +162,15 @@ def _subspaces(product: TriangularProduct) -> Array:
     if len(blocks) == 1:
         return bases
     inside = np.zeros((N, N), dtype=bool)
-    above = np.zeros((N, N), dtype=bool)
     for b in blocks:
         inside[b, b] = True
-        above[: b.start, b] = True
+    above = np.triu(~inside)
     factored = [la.lu_factor(without_zero_pivots(F), check_finite=False) for F in R]
     for _ in range(SWEEPS * (N + 1)):  # what the sweeps have separated converges as they did
         before = bases[p]
         for i in range(p, 0, -1):
-            solved = la.lu_solve(
-                factored[i - 1], bases[i] @ np.where(inside, R[i - 1], 0.0), check_finite=False
-            )
+            image = bases[i] @ np.where(inside, R[i - 1], 0.0)
+            solved = la.lu_solve(factored[i - 1], image, check_finite=False)
             bases[i - 1] = np.where(above, solved, np.eye(N))
         change = float(np.abs(bases[0] - before).max())
         bases[p] = bases[0]

@@ -133,13 +133,11 @@ def rotor_verdict(
 def _frozen(here: MultibladeModel, k: int, azimuths: int) -> tuple[float, float]:
     """Largest Re λ (1/s) at positions of a turn, and the frequency (Hz) there, of the degrees of
     freedom that are alike in all blades."""
-    best = (-np.inf, 0.0)
-    for j in range(azimuths):
-        modes = solve(here.of_blades(here.period * j / azimuths), k=min(k, here.mean.n))
-        worst = int(modes.growth_rate.argmax())
-        if modes.growth_rate[worst] > best[0]:
-            best = (float(modes.growth_rate[worst]), float(modes.frequency[worst]))
-    return best
+    times = (here.period * np.arange(azimuths) / azimuths).tolist()
+    found = (solve(here.of_blades(t), k=min(k, here.mean.n)) for t in times)
+    best = max(found, key=lambda modes: modes.growth_rate.max())
+    worst = int(best.growth_rate.argmax())
+    return float(best.growth_rate[worst]), float(best.frequency[worst])
 
 
 def _differences(values: Array, differs: Mask, unstable: Mask) -> list[str]:

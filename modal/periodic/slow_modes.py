@@ -354,8 +354,9 @@ class _Samples:
         self, motion: ChartMotion, source: Any, period: float, before: _Samples | None = None
     ) -> None:
         self.motion, self.period, self.before = motion, period, before
+        self.new = slice(None) if before is None else slice(1, None, 2)
         phases = np.arange(motion.parts) / motion.parts
-        new = motion.matrices((source, period), phases if before is None else phases[1::2])
+        new = motion.matrices((source, period), phases[self.new])
         self.matrices: Array = new if before is None else interleaved(before.matrices, new)
         self.M, K, _ = np.split(self.matrices, 3, axis=2)
         K = K * motion.frequencies
@@ -368,16 +369,14 @@ class _Samples:
     @cached_property
     def shapes(self) -> Array:
         """Of (K, M), slowest first, (J, r, r)."""
-        new = slice(None) if self.before is None else slice(1, None, 2)
-        pairs = zip(self.M[new], self.K[new], strict=True)
+        pairs = zip(self.M[self.new], self.K[self.new], strict=True)
         found = np.stack([la.eigh(k, m)[1] for m, k in pairs])
         return found if self.before is None else np.asarray(interleaved(self.before.shapes, found))
 
     @cached_property
     def spectrum(self) -> tuple[Complex, Complex]:
         """Eigenvalues (J, 2r) and vectors (J, 2r, 2r) of A."""
-        new = self.A if self.before is None else self.A[1::2]
-        values, vectors = (found.astype(complex) for found in np.linalg.eig(new))
+        values, vectors = (x.astype(complex) for x in np.linalg.eig(self.A[self.new]))
         if self.before is not None:
             values, vectors = map(interleaved, self.before.spectrum, (values, vectors))
         return values, vectors

@@ -44,16 +44,14 @@ def periodic_frames(shapes: Inexact, duals: Inexact) -> Complex | None:
     by after the period is taken back at a constant rate.
     """
     count, (first, *steps) = len(shapes), duals @ np.roll(shapes, 1, axis=0)
-    *turns, turned = accumulate(
-        [*steps, first], lambda x, step: step @ x, initial=np.eye(len(first))
-    )
+    every = accumulate([*steps, first], lambda x, step: step @ x, initial=np.eye(len(first)))
+    *turns, turned = every
     if not np.linalg.cond(turned) <= WORST_CONDITION:
         return None
     # One vector is most of what there is, and SciPy's function takes a millisecond.
     rate = (np.log(turned + 0j) if turned.size == 1 else la.logm(turned)) / count
-    return np.asarray(
-        shapes @ (np.stack(turns) @ exponential(-np.arange(count)[:, None, None] * rate))
-    )
+    back = exponential(-np.arange(count)[:, None, None] * rate)
+    return np.asarray(shapes @ (np.stack(turns) @ back))
 
 
 def highest_waves(values: Inexact) -> float:

@@ -273,12 +273,9 @@ def shares_operators(freeze: Freeze, points: Sequence[Point]) -> bool:
 
 def same_entries(A: Any, B: Any) -> bool:
     """Whether two operators are sparse matrices of the same entries."""
-    return bool(
-        sp.isspmatrix_csr(A)
-        and sp.isspmatrix_csr(B)
-        and A.nnz == B.nnz
-        and all(np.array_equal(getattr(A, x), getattr(B, x)) for x in ("data", "indices", "indptr"))
-    )
+    if not (sp.isspmatrix_csr(A) and sp.isspmatrix_csr(B) and A.nnz == B.nnz):
+        return False
+    return all(np.array_equal(getattr(A, x), getattr(B, x)) for x in ("data", "indices", "indptr"))
 
 
 def _operators(system: FrozenSystem) -> dict[int, Any]:

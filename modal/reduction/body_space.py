@@ -14,11 +14,11 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.system.frozen import FrozenSystem
 from modal.eigen.prescribed import PrescribedMotion
 from modal.eigen.spectrum import sizes
 from modal.eigen.tolerances import BLOCK, GROUP, ZERO
-from modal.reduction.affine import AffineFamily, Coefficients, Point
+from modal.reduction.affine import ROLES, AffineFamily, Coefficients, Point
 from modal.reduction.basis import Projected, ReducedBasis
 from modal.reduction.instants import BODY, Instants
 from modal.reduction.reduced_eigen import SmallModes, solve_points
@@ -261,8 +261,7 @@ class BodySpace(Space):
         if at.mass.shape[1] != len(self.reference.weights) or system.rigid.shape[1]:
             return False
         x = np.random.default_rng(17).standard_normal((system.n, 1))
-        groups = ((("M",), at.mass), (DAMPING_PARTS, at.damping), (STIFFNESS_PARTS, at.stiffness))
-        for names, coefficients in groups:
+        for names, coefficients in zip(ROLES, at.table, strict=True):
             own = system.combined(names) @ x
             images = [
                 c * term.apply(x)

@@ -83,22 +83,15 @@ def bounds_of(
     lam, pairing = modes.eigenvalues, np.abs(derivative)
     square = UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
     distance = np.ones_like(square)
-    if resolved == np.inf:
-        square = np.zeros_like(square)
-    elif resolved > 0.0:
+    if 0.0 < resolved < np.inf:
         distance = _distance(lam, resolved, complement)
     rounded = round_off(modes, derivative, products)
     with np.errstate(divide="ignore"):
         there = square[:, None, :] / distance[:, :, None]
     there += (rounded * modes.condition)[:, None, :]
-    own = np.einsum("pkk->pk", there)
-    return ErrorBounds(
-        coupled(own, lam, modes.condition, there),
-        own / modes.condition,
-        rounded,
-        UNDERESTIMATE * right,
-        UNDERESTIMATE * left,
-    )
+    own, duals = np.einsum("pkk->pk", there), (UNDERESTIMATE * right, UNDERESTIMATE * left)
+    bound = coupled(own, lam, modes.condition, there)
+    return ErrorBounds(bound, own / modes.condition, rounded, *duals)
 
 
 def unbounded(eigenvalues: Complex, error_bound: Array) -> Mask:

@@ -164,12 +164,9 @@ class Instants(SmallMatrices):
 
     def taken(self, index: Index) -> Instants:
         """Some of the points."""
-        return Instants(
-            self.matrices[:, index],
-            self.projected,
-            {name: at.take(index) for name, at in self.coefficients.items()},
-            {name: jet[:, index] for name, jet in self.jets.items()},
-        )
+        at = {name: at.take(index) for name, at in self.coefficients.items()}
+        jets = {name: jet[:, index] for name, jet in self.jets.items()}
+        return Instants(self.matrices[:, index], self.projected, at, jets)
 
     def roles(self, name: str, motion: Roles, adjoint: bool = False) -> Roles:
         """What the operators of a part multiply, of displacement, velocity and acceleration
@@ -197,9 +194,8 @@ class Instants(SmallMatrices):
     def residual(self, name: str, roles: Roles) -> Inexact:
         """x (J, r, P) of the residuals Σ_j A_j V x_j of one part, of one motion a point."""
         table = self.coefficients[name].table
-        return np.asarray(
-            sum(c.T[:, None, :] * x[..., 0].T for c, x in zip(table, roles, strict=True))
-        )
+        terms = (c.T[:, None, :] * x[..., 0].T for c, x in zip(table, roles, strict=True))
+        return np.asarray(sum(terms))
 
     def dual_norms(self, lam: Complex, vectors: Complex, transposed: bool) -> Array:
         """√Σ_parts ‖K_ref⁻¹ρ‖_M ‖ρ‖_{M⁻¹} ≥ ‖ρ‖ dual to K_ref, (P, k), of modes, sketched."""

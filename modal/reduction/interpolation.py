@@ -14,7 +14,7 @@ a place off all axes is the last check.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -404,14 +404,17 @@ def _through(
     """Through the values at the tensor product of the nodes."""
     axes = [_nodes(degree) for degree in degrees]
     values = np.stack([at(place) for place in itertools.product(*axes)])
-    shape = values.shape[1:]
-    table = values.reshape(*(len(axis) for axis in axes), -1)
-    for n, degree in enumerate(degrees):
-        if degree:
-            order = np.arange(degree + 1)
-            inverse = np.linalg.inv(np.cos(np.outer(np.arccos(axes[n]), order)))
-            table = np.moveaxis(np.tensordot(inverse, table, axes=(1, n)), 0, n)
-    return ParameterPolynomial(low, high, degrees, table.reshape(-1, *shape))
+    bases = [np.cos(np.outer(np.arccos(axis), np.arange(len(axis)))) for axis in axes]
+    return ParameterPolynomial(low, high, degrees, tensor_coefficients(values, bases))
+
+
+def tensor_coefficients(values: Array, bases: Sequence[Array]) -> Array:
+    """Those (nodes, ...) of a tensor product of polynomials from its values (nodes, ...) at one of
+    nodes, the last axis running fastest; bases: of each axis, the polynomials at its nodes."""
+    table = values.reshape(*map(len, bases), -1)
+    for n, basis in enumerate(bases):
+        table = np.moveaxis(np.tensordot(np.linalg.inv(basis), table, axes=(1, n)), 0, n)
+    return np.asarray(table.reshape(values.shape))
 
 
 def _nodes(degree: int) -> tuple[float, ...]:

@@ -62,9 +62,8 @@ class CertifiedModes:
     def first(self, k: int) -> CertifiedModes:
         """The first k modes of every point."""
         bounds = ErrorBounds(*(array[:, :k] for array in vars(self.bounds).values()))
-        return replace(
-            self, modes=self.modes.first(k), bounds=bounds, prescribed=self.prescribed[:, :k]
-        )
+        modes, prescribed = self.modes.first(k), self.prescribed[:, :k]
+        return replace(self, modes=modes, bounds=bounds, prescribed=prescribed)
 
     def counted(self, point: int, k: int) -> tuple[Complex, Array]:
         """The first k eigenvalues of a point that are not prescribed, and their error bounds."""
@@ -291,7 +290,11 @@ def mixed_residuals(part: ReducedBasis, sides: Sequence[Side], mix: Array) -> Ar
 
 def of_part(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The arrays of one part of a space."""
-    start = _start(name)
+    return beginning(_start(name), arrays)
+
+
+def beginning(start: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays whose names begin so, by what follows."""
     return {k.removeprefix(start): value for k, value in arrays.items() if k.startswith(start)}
 
 
