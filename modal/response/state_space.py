@@ -218,7 +218,7 @@ def _followed(
     if len(oscillating) < k:
         raise InputError(f"{where}: {len(oscillating)} oscillatory modes were found, k = {k}")
     if previous is None:
-        return _chosen(modes, oscillating[:k], np.ones(k, dtype=complex)), np.ones(k)
+        return _chosen(modes, oscillating[:k]), np.ones(k)
     before = previous[1]
     pairing = _pairing(previous[0], before, system, _chosen(modes, oscillating))
     own, other = linear_sum_assignment(-np.abs(pairing))
@@ -247,9 +247,8 @@ def _pairing(one: FrozenSystem, first: Modes, other: FrozenSystem, second: Modes
     return np.asarray(pairing * (2.0 * np.abs(first.eigenvalues)[:, None] / np.abs(both)))
 
 
-def _chosen(modes: Modes, which: Any, phases: Complex | None = None) -> Modes:
+def _chosen(modes: Modes, which: Any, factor: Complex | float = 1.0) -> Modes:
     """Some of the modes, right and left vectors multiplied by the same unit factors."""
-    factor = np.ones(len(which)) if phases is None else phases
     return replace(
         modes,
         eigenvalues=modes.eigenvalues[which],

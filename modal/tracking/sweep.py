@@ -89,11 +89,9 @@ class Sweep:
                 f"{argument}: values must increase (or decrease) strictly, so that modes can be "
                 "followed"
             )
-        if axis is None:
-            sweep = cls(model, name, at, parameters)
-        else:
-            spins = dict.fromkeys(at.tolist(), np.nan)
-            sweep = cls(model, name, at, parameters, unit_axis(axis), spins)
+        unit = None if axis is None else unit_axis(axis)
+        spins = dict.fromkeys(at.tolist() if unit is not None else (), np.nan)
+        sweep = cls(model, name, at, parameters, unit, spins)
         sweep._check()
         return sweep
 
@@ -150,7 +148,7 @@ class Sweep:
     @property
     def ends(self) -> tuple[float, float]:
         """The least and the largest value."""
-        return float(min(self.at[0], self.at[-1])), float(max(self.at[0], self.at[-1]))
+        return float(self.at.min()), float(self.at.max())
 
     @property
     def span(self) -> float:
