@@ -123,5 +123,5 @@ def _alone(
     """A body where its motion says that it is; at the origin otherwise."""
     full = np.zeros((body.size, vectors.shape[1]), dtype=vectors.dtype)
     full[free] = vectors
-    frame = motion.frame(t) if hasattr(motion, "frame") else (np.zeros(3), np.eye(3))
-    return PlacedBody(body.name, body, full, *(np.asarray(part, dtype=float) for part in frame))
+    r, R = motion.frame(t) if hasattr(motion, "frame") else (np.zeros(3), np.eye(3))
+    return PlacedBody(body.name, body, full, np.asarray(r, float), np.asarray(R, float))

@@ -249,14 +249,11 @@ def _pairing(one: FrozenSystem, first: Modes, other: FrozenSystem, second: Modes
 
 def _chosen(modes: Modes, which: Any, factor: Complex | float = 1.0) -> Modes:
     """Some of the modes, right and left vectors multiplied by the same unit factors."""
+    rows = ("eigenvalues", "backward_error", "condition_number", "kind")
     return replace(
         modes,
-        eigenvalues=modes.eigenvalues[which],
-        right=modes.right[:, which] * factor,
-        left=modes.left[:, which] * factor,
-        backward_error=modes.backward_error[which],
-        condition_number=modes.condition_number[which],
-        kind=modes.kind[which],
+        **{name: getattr(modes, name)[which] for name in rows},
+        **{name: getattr(modes, name)[:, which] * factor for name in ("right", "left")},
     )
 
 
