@@ -150,11 +150,6 @@ class Sweep:
         """The least and the largest value."""
         return float(self.at.min()), float(self.at.max())
 
-    @property
-    def span(self) -> float:
-        """Their distance."""
-        return abs(float(self.at[-1] - self.at[0]))
-
     def place(self, value: float) -> str:
         """A value by name, for messages."""
         return f"{self.name} = {value:.6g}"
