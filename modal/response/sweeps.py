@@ -7,9 +7,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from assembly.arguments import axis_values
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
-from modal.tracking.sweep import axis_values
 from modal.types import Array
 
 

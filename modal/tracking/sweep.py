@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly.arguments import shown
+from assembly.arguments import axis_values
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
 from assembly.system.frozen import FrozenSystem
@@ -247,17 +247,6 @@ def is_swept(name: str, value: Any) -> bool:
     """Whether a keyword is an array of numbers, and no vector by its name."""
     array = np.asarray(value)
     return name not in VECTORS and array.ndim == 1 and array.dtype.kind in "fiu"
-
-
-def axis_values(name: str, value: Any) -> Array:
-    """The values (T,) of a swept parameter. Raises InputError."""
-    array = np.asarray(value)
-    numbers = array.ndim == 1 and array.size > 0 and array.dtype.kind in "fiu"
-    if not (numbers and np.all(np.isfinite(array))):
-        raise InputError(
-            f"{name}: expected finite numbers, a one-dimensional array, got {shown(value)}"
-        )
-    return array.astype(float)
 
 
 def check_over(over: Any, parameters: Mapping[str, Any]) -> None:
