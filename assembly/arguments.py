@@ -51,6 +51,17 @@ def as_numbers(values: Any, what: str, error: type[InputError] = InputError) -> 
     return array
 
 
+def axis_values(name: str, value: Any) -> Array:
+    """The values (T,) of a swept parameter. Raises InputError."""
+    array = plain_array(value)
+    numbers = array is not None and array.ndim == 1 and array.dtype.kind in "fiu"
+    if array is None or not (numbers and array.size and np.all(np.isfinite(array))):
+        raise InputError(
+            f"{name}: expected finite numbers, a one-dimensional array, got {shown(value)}"
+        )
+    return array.astype(float)
+
+
 def as_number(value: Any, what: str, error: type[InputError] = InputError) -> float:
     """One real number as a float; the error, naming what, for anything else."""
     array = real_array(value)

@@ -89,7 +89,7 @@ def placed_bodies(
         discs = [(n, float(np.sqrt(2.0 * d.polar / d.mass))) for n, d in model.discs if d.mass > 0]
         return (replace(_alone(model.body, model.free, vectors), discs=tuple(discs)),)
     if isinstance(model, MovingBody):
-        return (_alone(model.body, model.body.free, vectors, *_frame(model.motion, t)),)
+        return (_alone(model.body, model.body.free, vectors, model.motion, t),)
     if isinstance(model, Body):
         return (_alone(model, model.free, vectors),)
     raise InputError(
@@ -117,18 +117,11 @@ def _alone(
     body: Body,
     free: NDArray[np.intp],
     vectors: NDArray[np.inexact[Any]],
-    r: Array | None = None,
-    R: Array | None = None,
+    motion: Any = None,
+    t: float = 0.0,
 ) -> PlacedBody:
+    """A body where its motion says that it is; at the origin otherwise."""
     full = np.zeros((body.size, vectors.shape[1]), dtype=vectors.dtype)
     full[free] = vectors
-    r, R = (np.zeros(3) if r is None else r), (np.eye(3) if R is None else R)
-    return PlacedBody(body.name, body, full, r, R)
-
-
-def _frame(motion: Any, t: float) -> tuple[Array, Array]:
-    """Origin and rotation of a motion that says where it is; at rest otherwise."""
-    if not hasattr(motion, "frame"):
-        return np.zeros(3), np.eye(3)
-    r, R = motion.frame(t)
-    return np.asarray(r, dtype=float), np.asarray(R, dtype=float)
+    r, R = motion.frame(t) if hasattr(motion, "frame") else (np.zeros(3), np.eye(3))
+    return PlacedBody(body.name, body, full, np.asarray(r, float), np.asarray(R, float))

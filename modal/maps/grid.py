@@ -10,13 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assembly.arguments import axis_values
 from assembly.errors import InputError
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.mechanism import MechanismSystem, swept
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
 from modal.reduction.space import spread
-from modal.tracking.sweep import axis_values, check_over, is_swept
+from modal.tracking.sweep import check_over, is_swept
 from modal.types import Array
 
 TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by number of parameters

@@ -10,6 +10,7 @@ from typing import Any
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.arguments import axis_values
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from modal.data.datasets import constants_text, provenance
@@ -17,7 +18,6 @@ from modal.maps.grid import Grid
 from modal.maps.store import MapStore
 from modal.maps.tiles import computed
 from modal.periodic.chart_method import ChartMethod, Period
-from modal.tracking.sweep import axis_values
 
 
 def hill_chart(

@@ -17,6 +17,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
+from assembly.arguments import axis_values
 from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from modal.data.datasets import constants_text, described, provenance
@@ -27,7 +28,6 @@ from modal.periodic.periodic_modes import harmonics
 from modal.tracking.following import Rules
 from modal.tracking.matching import Match, Overlap, align, assign
 from modal.tracking.snapshot import Snapshot
-from modal.tracking.sweep import axis_values
 from modal.types import Array, Complex, Index
 
 Period = float | Callable[..., float]

@@ -11,6 +11,7 @@ from matplotlib import colormaps, rcParams
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import AsinhLocator
 from matplotlib.transforms import ScaledTranslation, Transform
@@ -30,6 +31,13 @@ def axes(ax: Axes | None, **options: Any) -> Axes:
         return ax
     axes: Axes = plt.subplots(layout="constrained", **options)[1]
     return axes
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure that the axes are in, not a part of it."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
 
 
 TRACKS = "tracks of modal.track"
@@ -119,9 +127,7 @@ def key(ax: Axes, count: int, what: str = "mode", dashed: bool = True) -> None:
     else:
         columns = 1 if count <= len(PALETTE) else 2
         legend = ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=columns)
-        figure = ax.get_figure(root=True)
-        assert figure is not None
-        if legend.get_window_extent().width > figure.bbox.width / 5.0:
+        if legend.get_window_extent().width > figure_of(ax).bbox.width / 5.0:
             legend_below(ax, ax.get_legend_handles_labels()[0])
 
 
@@ -136,9 +142,7 @@ def legend_below(ax: Axes, handles: Sequence[Any], title: str | None = None) -> 
     The label of the y axis ends at the top of axes that are shorter than it, beside the legend.
     below: font sizes from the axes down to below their label. column: inches that an entry takes.
     """
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    width = WIDER * ax.get_position().width * figure.bbox.width
+    width = WIDER * ax.get_position().width * figure_of(ax).bbox.width
     for columns in range(max(1, len(handles)), 0, -1):
         legend = ax.legend(
             handles=handles, title=title, ncols=columns,
@@ -162,10 +166,8 @@ def remove_x_label(ax: Axes) -> None:
 
 def _below(ax: Axes) -> Transform:
     """Coordinates of the axes, moved down by what stands below the x axis."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
     ticked = ax.xaxis.get_tick_params()["labelbottom"]
     sizes = NEAR + ROW * (ticked + bool(ax.get_xlabel()))
     points = FontProperties(size=rcParams["axes.labelsize"]).get_size_in_points()
-    down = ScaledTranslation(0.0, -sizes * points / 72.0, figure.dpi_scale_trans)
+    down = ScaledTranslation(0.0, -sizes * points / 72.0, figure_of(ax).dpi_scale_trans)
     return ax.transAxes + down

@@ -54,8 +54,7 @@ def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
             if np.any(codes == code) and min(codes.shape) > 1:
                 region = (codes == code).astype(float)
                 ax.contourf(x, y, region, levels=[0.5, 1.5], colors="none", hatches=[pattern])
-    _boundary(grid, ax)
-    hatch(grid, ax)
+    _finish(grid, ax)
     points = classes(grid).values
     patches = [
         Patch(
@@ -68,7 +67,6 @@ def verdict(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
         for code, name in NAMES.items()
         if np.any(points == code)
     ]
-    _name_axes(grid, ax)
     legend_below(ax, patches)
     return mesh
 
@@ -162,9 +160,7 @@ def growth(grid: Dataset, ax: Axes | None = None) -> QuadMesh:
     bar = ax.figure.colorbar(mesh, ax=ax, ticks=[*-powers[::-1], 0.0, *powers])
     bar.minorticks_off()
     bar.set_label(axis_label(grid["growth_rate"], "largest growth rate"))
-    _boundary(grid, ax)
-    hatch(grid, ax)
-    _name_axes(grid, ax)
+    _finish(grid, ax)
     return mesh
 
 
@@ -198,7 +194,10 @@ def _upright(grid: Dataset) -> Dataset:
     return grid.transpose(y_name, x_name, ...)
 
 
-def _name_axes(grid: Dataset, ax: Axes) -> None:
+def _finish(grid: Dataset, ax: Axes) -> None:
+    """The boundary, the hatches of undecided points and the names of the axes."""
+    _boundary(grid, ax)
+    hatch(grid, ax)
     y, x = (axis_label(grid[name]) for name in grid["verdict"].dims)
     ax.set(xlabel=x, ylabel=y)
     ax.grid(False)

@@ -15,6 +15,8 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
+from modal.plot.axes import figure_of
+
 LINE = 1.15  # height of a line of text over its font size
 STEP = 0.45  # of the font size, from a point out
 ON_ONE_ANOTHER = 4.0  # points between the centres of two marks
@@ -199,10 +201,8 @@ def _together(spots: NDArray[np.float64], alone: int) -> NDArray[np.intp]:
 
 def _points(ax: Axes, data: object) -> NDArray[np.float64]:
     """Places on the figure in points of 1/72 inch."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
     places = np.asarray(data, dtype=float).reshape(-1, 2)
-    return np.asarray(ax.transData.transform(places)) * 72.0 / figure.dpi
+    return np.asarray(ax.transData.transform(places)) * 72.0 / figure_of(ax).dpi
 
 
 def _dense(curve: NDArray[np.float64]) -> NDArray[np.float64]:

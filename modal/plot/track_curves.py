@@ -61,6 +61,12 @@ def numbers_of(tracks: Dataset) -> list[str]:
     return [label.removeprefix("mode ") for label in labels]
 
 
+def _prepared(tracks: Dataset, variable: str, ax: Axes | None) -> tuple[Axes, str]:
+    """The axes to draw on, and the swept dimension of tracks that have the variable."""
+    check_result(tracks, (variable, "mode"), TRACKS)
+    return axes(ax), next(str(d) for d in tracks[variable].dims if d != "mode")
+
+
 def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True) -> list[Line2D]:
     """Draw the frequency (Hz) of every track; events are marked where they happen.
 
@@ -80,9 +86,7 @@ def frequencies(tracks: Dataset, ax: Axes | None = None, *, legend: bool = True)
     list of Line2D
         The curves of the modes.
     """
-    check_result(tracks, ("frequency", "mode"), TRACKS)
-    ax = axes(ax)
-    dim = next(d for d in tracks["frequency"].dims if d != "mode")
+    ax, dim = _prepared(tracks, "frequency", ax)
     x, count = tracks[dim], tracks.sizes["mode"]
     artists = []
     for mode, style in enumerate(styles(count, rigid_modes(tracks))):
@@ -151,9 +155,7 @@ def growth_rates(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     list of Line2D
         The curves of Re λ.
     """
-    check_result(tracks, ("growth_rate", "mode"), TRACKS)
-    ax = axes(ax)
-    dim = next(d for d in tracks["frequency"].dims if d != "mode")
+    ax, dim = _prepared(tracks, "growth_rate", ax)
     x, rigid = tracks[dim], rigid_modes(tracks)
     artists = []
     looks = styles(tracks.sizes["mode"], rigid)
@@ -197,9 +199,7 @@ def root_locus(tracks: Dataset, ax: Axes | None = None) -> list[Line2D]:
     list of Line2D
         The paths.
     """
-    check_result(tracks, ("eigenvalue", "mode"), TRACKS)
-    ax = axes(ax)
-    dim = next(d for d in tracks["eigenvalue"].dims if d != "mode")
+    ax, dim = _prepared(tracks, "eigenvalue", ax)
     first, last = (float(tracks[dim][i]) for i in (0, -1))
     artists = []
     for mode, style in enumerate(styles(tracks.sizes["mode"], rigid_modes(tracks))):

@@ -218,7 +218,7 @@ def _followed(
     if len(oscillating) < k:
         raise InputError(f"{where}: {len(oscillating)} oscillatory modes were found, k = {k}")
     if previous is None:
-        return _chosen(modes, oscillating[:k], np.ones(k, dtype=complex)), np.ones(k)
+        return _chosen(modes, oscillating[:k]), np.ones(k)
     before = previous[1]
     pairing = _pairing(previous[0], before, system, _chosen(modes, oscillating))
     own, other = linear_sum_assignment(-np.abs(pairing))
@@ -247,17 +247,13 @@ def _pairing(one: FrozenSystem, first: Modes, other: FrozenSystem, second: Modes
     return np.asarray(pairing * (2.0 * np.abs(first.eigenvalues)[:, None] / np.abs(both)))
 
 
-def _chosen(modes: Modes, which: Any, phases: Complex | None = None) -> Modes:
+def _chosen(modes: Modes, which: Any, factor: Complex | float = 1.0) -> Modes:
     """Some of the modes, right and left vectors multiplied by the same unit factors."""
-    factor = np.ones(len(which)) if phases is None else phases
+    rows = ("eigenvalues", "backward_error", "condition_number", "kind")
     return replace(
         modes,
-        eigenvalues=modes.eigenvalues[which],
-        right=modes.right[:, which] * factor,
-        left=modes.left[:, which] * factor,
-        backward_error=modes.backward_error[which],
-        condition_number=modes.condition_number[which],
-        kind=modes.kind[which],
+        **{name: getattr(modes, name)[which] for name in rows},
+        **{name: getattr(modes, name)[:, which] * factor for name in ("right", "left")},
     )
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly.arguments import as_numbers
-from assembly.arguments import shown as value_text
+from assembly.arguments import axis_values
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.types import Array
@@ -24,12 +22,7 @@ def swept_values(
     if over is not None and len(over) != 1:
         raise InputError(f"over: give exactly one parameter, got {', '.join(over) or 'none'}")
     name, given = ("time", times) if over is None else next(iter(over.items()))
-    values = as_numbers(given, name)
-    if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values)):
-        raise InputError(
-            f"{name}: expected finite numbers, a one-dimensional array, got {value_text(given)}"
-        )
-    return name, values
+    return name, axis_values(name, given)
 
 
 def frozen_at(model: Any, point: Mapping[str, float], fixed: Mapping[str, Any]) -> FrozenSystem:

@@ -122,19 +122,14 @@ class Snapshot:
     def mode(self, i: int) -> Snapshot:
         """The same instant with one of its modes only, for the overlap with others."""
         K, only = self.size, slice(i, i + 1)
+        rows = ("eigenvalues", "defective", "backward_error", "condition_number", "kind")
         return replace(
             self,
-            eigenvalues=self.eigenvalues[only],
-            right=self.right[:, only].copy(),
-            left=self.left[:, only].copy(),
+            **{name: getattr(self, name)[only] for name in rows},
+            **{name: getattr(self, name)[only, only] for name in ("mass_gram", "energy_gram")},
+            **{name: getattr(self, name)[:, only].copy() for name in ("right", "left")},
             dual=self.dual[:, [i, K + i]],
-            defective=self.defective[only],
             inertia=None if self.inertia is None else self.inertia[:, only].copy(),
-            mass_gram=self.mass_gram[only, only],
-            energy_gram=self.energy_gram[only, only],
-            backward_error=self.backward_error[only],
-            condition_number=self.condition_number[only],
-            kind=self.kind[only],
             whirling=None,
             variation=None,
         )

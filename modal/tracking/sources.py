@@ -265,8 +265,7 @@ class SpaceSource:
         """The snapshots of a block, by the smallest space that is accurate enough, if any is, and
         the modes on the shared space where they were needed. shared: these, if they are known."""
         for space in self._spaces(points):
-            known = shared if space is self._space else None
-            found = space.solve(points) if known is None else known
+            found = space.solve(points) if shared is None or space is not self._space else shared
             if space.worst(found) <= 1.0:
                 return self._snapshots(values, points, space, found), None
         return None, found

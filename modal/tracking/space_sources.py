@@ -70,7 +70,7 @@ class ReducedSource(SpaceSource):
 
     def _settle(self) -> None:
         super()._settle()
-        self._motion = self._law()
+        self._motion = self._motion or self._law()
         axis = self._request.sweep.axis
         if axis is not None:
             basis, r = self._space.basis, self._space.projected.size
@@ -125,7 +125,7 @@ class LinkSource(SpaceSource):
         super()._settle()
         self._motion = None
         if 1 < len(self._values) == len(self._at):
-            ends, options = (float(self._at.min()), float(self._at.max())), self._family.arguments
+            ends, options = self._request.sweep.ends, self._family.arguments
             smooth = InterpolatedMotion.of(self._space.frame, *ends, True, **options)
             if smooth is not None:
                 self._motion = smooth.projected(np.eye(smooth.n)).interpolant

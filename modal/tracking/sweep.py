@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assembly.arguments import shown
+from assembly.arguments import axis_values
 from assembly.errors import InputError
 from assembly.kinematics import unit_axis
 from assembly.system.frozen import FrozenSystem
@@ -89,11 +89,9 @@ class Sweep:
                 f"{argument}: values must increase (or decrease) strictly, so that modes can be "
                 "followed"
             )
-        if axis is None:
-            sweep = cls(model, name, at, parameters)
-        else:
-            spins = dict.fromkeys(at.tolist(), np.nan)
-            sweep = cls(model, name, at, parameters, unit_axis(axis), spins)
+        unit = None if axis is None else unit_axis(axis)
+        spins = dict.fromkeys(at.tolist() if unit is not None else (), np.nan)
+        sweep = cls(model, name, at, parameters, unit, spins)
         sweep._check()
         return sweep
 
@@ -150,12 +148,7 @@ class Sweep:
     @property
     def ends(self) -> tuple[float, float]:
         """The least and the largest value."""
-        return float(min(self.at[0], self.at[-1])), float(max(self.at[0], self.at[-1]))
-
-    @property
-    def span(self) -> float:
-        """Their distance."""
-        return abs(float(self.at[-1] - self.at[0]))
+        return float(self.at.min()), float(self.at.max())
 
     def place(self, value: float) -> str:
         """A value by name, for messages."""
@@ -254,17 +247,6 @@ def is_swept(name: str, value: Any) -> bool:
     """Whether a keyword is an array of numbers, and no vector by its name."""
     array = np.asarray(value)
     return name not in VECTORS and array.ndim == 1 and array.dtype.kind in "fiu"
-
-
-def axis_values(name: str, value: Any) -> Array:
-    """The values (T,) of a swept parameter. Raises InputError."""
-    array = np.asarray(value)
-    numbers = array.ndim == 1 and array.size > 0 and array.dtype.kind in "fiu"
-    if not (numbers and np.all(np.isfinite(array))):
-        raise InputError(
-            f"{name}: expected finite numbers, a one-dimensional array, got {shown(value)}"
-        )
-    return array.astype(float)
 
 
 def check_over(over: Any, parameters: Mapping[str, Any]) -> None:

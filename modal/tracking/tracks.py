@@ -153,7 +153,7 @@ class Recorder:
         self.rows, self.state = Rows(self.rate is not None), State()
         self._meetings: list[Encounter] = []
         self._source = source
-        self._follower = Follower(self._extra, self.rules, request.sweep.span)
+        self._follower = Follower(self._extra, self.rules, float(np.ptp(self.at)))
         self._extras = 0
 
     @property

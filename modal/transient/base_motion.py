@@ -265,9 +265,8 @@ def _rotation(model: MovingBody) -> Callable[[float], Array]:
     frame = getattr(model.motion, "frame", None)
     if frame is None:
         now = model.motion.at(0.0)
-        if not np.any(now.omega) and not np.any(now.epsilon):
-            return lambda t: np.eye(3)
-        if hasattr(model.motion, "omega"):  # constant kinematics: the direction is in body axes
+        still = not np.any(now.omega) and not np.any(now.epsilon)
+        if still or hasattr(model.motion, "omega"):  # constant: the direction is in body axes
             return lambda t: np.eye(3)
         raise InputError(
             f"model: the motion {type(model.motion).__name__} does not say how its frame is "

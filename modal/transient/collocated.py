@@ -123,11 +123,6 @@ class _Step:
         (q, v), h = x.reshape(2, -1), constant.h
         self.q, self.v, self.h = q, v, h
 
-        def applied(moved: Array) -> Array:
-            """The left-hand sides (s, n) of h² Σ (a²)_ij k_j (s, n)."""
-            rate = INVERSE @ moved / h
-            return _product(matrices, (INVERSE @ rate / h, rate, moved))
-
         def count(_: float) -> None:
             constant.iterations += 1
 
@@ -136,9 +131,11 @@ class _Step:
         right = -constant.solve(still).ravel()
 
         def image(w: Array) -> Array:
-            return constant.solve(applied(w.reshape(known.shape))).ravel()
+            """The left-hand sides of h² Σ (a²)_ij k_j, (s n,), preconditioned."""
+            moved = w.reshape(known.shape)
+            rate = INVERSE @ moved / h
+            return constant.solve(_product(matrices, (INVERSE @ rate / h, rate, moved))).ravel()
 
-        operator = spla.LinearOperator((right.size,) * 2, image, dtype=float)
         constant.iterations = 0
         if isinstance(matrices, Constant):  # the factors are those of the equations: refined once
             moved, failed = 2.0 * right - image(right), 0
@@ -151,6 +148,7 @@ class _Step:
             whole = blocks.swapaxes(1, 2).reshape(right.size, -1)
             moved, failed = np.linalg.solve(whole, -still.ravel()), 0
         else:
+            operator = spla.LinearOperator((right.size,) * 2, image, dtype=float)
             moved, failed = spla.gmres(
                 operator, right, rtol=SOLVED, restart=4 * ITERATIONS, maxiter=1, callback=count,
                 callback_type="pr_norm",

@@ -28,6 +28,7 @@ from modal.transient.small_transient import small_transient
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array
 
+Propagated = tuple[Array, Array, float, dict[str, Any]]  # times, states, error, attributes
 LARGEST_CONSTANT = 5_000  # DOFs of a constant system, whose states at all records are in memory
 
 
@@ -46,7 +47,9 @@ def free_vibration(
     probed, x = chosen_probes(probes, start.n, start), np.concatenate(state)
     if constant:
         method = _constant if start.n <= SMALL else _steps_of_constant
-        found = method(model, span, x, tolerance)
+        times, states, error, about = method(model, span, x, tolerance)
+        balance = _balance_of_constant(model, states)
+        found = _vibration(times, states, balance, error, about)
     else:
         motion = InterpolatedMotion.of(model, *span)
         if motion is None:
@@ -83,7 +86,7 @@ def _record_times(
 
 def _constant(
     system: FrozenSystem, span: tuple[float, float], x: Array, tolerance: float
-) -> Vibration:
+) -> Propagated:
     """By the exponential of a part between two records, in coordinates of equal energy."""
     stacked = np.stack([A.toarray() for A in (system.M, system.damping, system.stiffness)])
     frames = Frames.of(lambda _: stacked[:, None], np.zeros(1))
@@ -103,12 +106,12 @@ def _constant(
     round_off = float(np.finfo(float).eps * la.norm(A, 2) * (span[1] - span[0]))
     states = (both @ X.T).reshape(len(times), 2 * n)
     attributes = {"solver": "exponential", "order": np.inf}
-    return _of_constant(system, times, states, round_off, attributes)
+    return times, states, round_off, attributes
 
 
 def _steps_of_constant(
     system: FrozenSystem, span: tuple[float, float], x: Array, tolerance: float
-) -> Vibration:
+) -> Propagated:
     """By collocation with sparse factors."""
     (q, v), M, K, length = x.reshape(2, -1), system.M, system.stiffness, span[1] - span[0]
     bent, moved = (float(y @ (A @ y)) for y, A in ((q, K), (q, M)))
@@ -137,8 +140,7 @@ def _steps_of_constant(
     attributes = {
         "solver": "Radau collocation", "order": 2 * STAGES - 1, "pairs_of_steps": steps.pairs,
     }  # fmt: skip
-    states = np.vstack([x, states])
-    return _of_constant(system, times, states, error + within, attributes)
+    return times, np.vstack([x, states]), error + within, attributes
 
 
 def _moving(
@@ -164,29 +166,21 @@ def _moving(
         "interpolated": str(polynomial),
         "interpolation_deviation": polynomial.deviation,
     }
-    return _vibration(motion, times, found.states, found.error, attributes)
+    balance = _balance(motion, times, found.states)
+    return _vibration(times, found.states, balance, found.error, attributes)
 
 
-def _of_constant(
-    system: FrozenSystem, times: Array, states: Array, error: float, attributes: dict[str, Any]
-) -> Vibration:
-    """Of states (R, 2n), with the energy and its rate by matrices that do not change."""
+def _balance_of_constant(system: FrozenSystem, states: Array) -> tuple[Array, Array]:
+    """The energy of states (R, 2n) and its rate, by matrices that do not change."""
     q, v = np.split(states, 2, axis=1)
     M, D, K, S = system.M, system.damping, system.stiffness, potential(system)
     bent = (S @ q.T).T
     energy = 0.5 * (v * (M @ v.T).T + q * bent).sum(axis=1)
-    power = (v * (bent - (D @ v.T + K @ q.T).T)).sum(axis=1)
-    return _recorded(times, q, v, energy, power, attributes, error)
+    return energy, (v * (bent - (D @ v.T + K @ q.T).T)).sum(axis=1)
 
 
-def _vibration(
-    motion: InterpolatedMotion,
-    times: Array,
-    states: Array,
-    error: float,
-    attributes: dict[str, Any],
-) -> Vibration:
-    """Of states (R, 2n), with ½ q̇ᵀMq̇ + ½ qᵀSq and the integral of its rate along the motion."""
+def _balance(motion: InterpolatedMotion, times: Array, states: Array) -> Array:
+    """½ q̇ᵀMq̇ + ½ qᵀSq of states (R, 2n), and its rate along the motion."""
     equations, out = TabulatedModel(motion), []
     q, v = np.split(states, 2, axis=1)
     batch = max(1, BATCH_NUMBERS // len(equations.pattern.rows))
@@ -197,16 +191,14 @@ def _vibration(
         forces = S @ x - here.damping @ rate - here.stiffness @ x + 0.5 * (rates.M @ rate)
         power = (rate * forces + 0.5 * x * (potential(rates) @ x)).sum(axis=1)
         out.append(np.stack([0.5 * (rate * (here.M @ rate) + x * (S @ x)).sum(axis=1), power]))
-    energy, power = np.concatenate(out, axis=1)
-    return _recorded(times, q, v, energy, power, attributes, error)
+    return np.concatenate(out, axis=1)
 
 
-def _recorded(
-    times: Array, q: Array, v: Array, energy: Array, power: Array, attributes: dict[str, Any],
-    error: float,
-) -> Vibration:  # fmt: skip
+def _vibration(
+    times: Array, states: Array, balance: Any, error: float, attributes: dict[str, Any]
+) -> Vibration:
+    """Of states (R, 2n), with the energy and the integral of its rate, of `balance`."""
+    (q, v), (energy, power) = np.split(states, 2, axis=1), balance
     work = CubicSpline(times, power).antiderivative()(times)
-    attributes = {
-        "steps": len(times) - 1, **attributes, "displacement_error_estimate": error,
-    }  # fmt: skip
+    attributes = {"steps": len(times) - 1, **attributes, "displacement_error_estimate": error}
     return Vibration(times, q, v, energy, work, attributes)

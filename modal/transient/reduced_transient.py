@@ -122,10 +122,6 @@ class ReducedTransient:
                 out.append(ProjectedLoad(load, self.motion, self.freeze_full))
         return tuple(out)
 
-    def settings(self) -> dict[str, Any]:
-        """What tells a run on this basis from others."""
-        return dict(model=type(self.model).__name__, loads=repr(self.given))
-
     def lifted(self, found: xr.Dataset) -> xr.Dataset:
         """The transient at the probes of the full model, and the size of what the basis misses."""
         rows = self.probes

@@ -163,18 +163,9 @@ class AdaptiveSteps:
         return float(np.ldexp(self.ends[self.piece + 1] - self.ends[self.piece], -level))
 
     def run(self, state: State) -> Iterator[Accepted]:
+        total, order, (t0, t1) = 1 << DEEPEST, self.integrator.order, self.t_span
         while self.piece < len(self.ends) - 1:
-            for accepted in self._run_piece(state):
-                state = accepted.state
-                yield accepted
-
-    def _run_piece(self, state: State) -> Iterator[Accepted]:
-        total = 1 << DEEPEST
-        order = self.integrator.order
-        start, end = self.ends[self.piece], self.ends[self.piece + 1]
-        t0, t1 = self.t_span
-        coarsest = self._coarsest(self.piece)
-        while self.ticks < total:
+            start, end = self.ends[self.piece : self.piece + 2]
             t = start + (end - start) * (self.ticks / total)
             h = self._length(self.level)
             compared = self._compared(t, h, state)
@@ -195,17 +186,14 @@ class AdaptiveSteps:
             self.unresolved = max(self.unresolved, beyond * self.tolerance)
             self.ticks += total >> self.level
             aligned = self.ticks % (total >> (self.level - 1)) == 0
-            if ratio < 0.5 / 2.0**order and self.level > coarsest and aligned:
+            if ratio < 0.5 / 2.0**order and self.level > self._coarsest(self.piece) and aligned:
                 self.level -= 1
-            reached = (start + (end - start) * (self.ticks / total) - t0) / (t1 - t0)
+            reached = start + (end - start) * (self.ticks / total)
             if self.ticks == total:
-                self.piece += 1
-                reached = (end - t0) / (t1 - t0)
+                self.piece, reached = self.piece + 1, end
                 if self.piece < len(self.ends) - 1:
                     self.ticks, self.level = 0, self._coarsest(self.piece)
-                    yield Accepted(t, h, state, parts, reached)
-                    return
-            yield Accepted(t, h, state, parts, reached)
+            yield Accepted(t, h, state, parts, (reached - t0) / (t1 - t0))
 
     def _compared(
         self, t: float, h: float, state: State

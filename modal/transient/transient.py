@@ -201,6 +201,7 @@ def integrate(
             )  # fmt: skip
             if found is not None:
                 return found
+    full = model if isinstance(model, ReducedTransient) else None
     settings: dict[str, Any] = dict(
         t_span=list(span),
         step=step,
@@ -208,11 +209,9 @@ def integrate(
         rho_infinity=rho_infinity,
         nonlinear=nonlinear,
         every=every,
-        loads=repr(tuple(loads)),
-        model=type(model).__name__,
+        loads=repr(full.given if full else tuple(loads)),
+        model=type(full.model if full else model).__name__,
     )
-    if isinstance(model, ReducedTransient):
-        settings |= model.settings()
     free = not (loads or checkpoint or nonlinear or method) and formalism == "lagrange"
     if free and displacement_tolerance is not None and step is None and rho_infinity == 1.0:
         _check_tolerance(displacement_tolerance)
@@ -243,7 +242,6 @@ def integrate(
         raise InputError("resume: give checkpoint, the file of the run to continue")
     stored = None
     if checkpoint is not None:
-        full = model if isinstance(model, ReducedTransient) else None
         q, v = full.start if full else first
         start = same_start(q, v, full.given if full else loads)
         prints = run_prints(model, span, loads, nonlinear)

@@ -56,10 +56,6 @@ def questions(strict: bool) -> Iterator[None]:
         yield
 
 
-def _ask(context: click.Context, option: click.Parameter, strict: bool) -> None:
-    context.with_resource(questions(strict))
-
-
 # A file that is missing gets our own one-line error, so click does not check paths.
 MODEL = click.argument("path", metavar="MODEL.toml", type=Path, shell_complete=FILE)
 MODES = click.option("--modes", type=click.IntRange(min=1), help="How many modes.")
@@ -80,7 +76,7 @@ STRICT = click.option(
     "--strict",
     is_flag=True,
     expose_value=False,
-    callback=_ask,
+    callback=lambda context, _, strict: context.with_resource(questions(strict)),
     help="A value that is probably a mistake is an error.",
 )
 

@@ -47,7 +47,7 @@ def write(
             summary=_text(study.summary),
             background=_background(study),
             style=style(),
-            explorer=_explorer(out),
+            explorer=f"<h2>Explore</h2>\n{section(out.views)}" if out.views else "",
             numbers=_text(numbers),
             figures="\n".join(_figure(path, out.captions.get(path.name, "")) for path in pictures),
             texts="\n".join(_listing(path) for path in texts),
@@ -59,11 +59,6 @@ def write(
             files=_text(", ".join(sorted(others))),
         ),
     )
-
-
-def _explorer(out: OutputFolder) -> str:
-    """The section to explore, where the study has views."""
-    return f"<h2>Explore</h2>\n{section(out.views)}" if out.views else ""
 
 
 def _background(study: Study) -> str:

@@ -110,13 +110,10 @@ def _folder_of_files(record: Record, file: Path, files: Path | None) -> Path:
     """The folder with the files that the model file names, unchanged. Raises StudyError."""
     folders = [files] if files else [Path(record.model_path).parent, file.parent]
     needed = record.files or {}
-    faults = []
     for folder in folders:
-        fault = _fault(folder, needed)
-        if fault is None:
+        if _fault(folder, needed) is None:
             return folder
-        faults.append(fault)
-    raise StudyError(f"{file}: {faults[0]}; give --files FOLDER")
+    raise StudyError(f"{file}: {_fault(folders[0], needed)}; give --files FOLDER")
 
 
 def _fault(folder: Path, needed: Any) -> str | None:

@@ -17,6 +17,7 @@ from assembly.errors import ConvergenceError, InputError, ModelFileError
 from assembly.parallel.ranks import agreed
 from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase
+from modal.explorer.mode_states import evenly
 from studies.model_files.loading import LoadedModel, load_model
 from studies.reporting.frozen_verdicts import verdicts
 from studies.reporting.output import OutputFolder
@@ -104,7 +105,7 @@ def _tracked(
     def across(values: Any, **options: Any) -> xr.Dataset:
         return modal.track(family, k=k, **options, **{name: values}, **fixed)
 
-    return across, _along(family, name, fixed), values
+    return across, lambda value: family.freeze(**{name: value}, **fixed), values
 
 
 def run_map(
@@ -185,11 +186,6 @@ def _write_page(
             modal.write_explorer(page, view, model.path.stem)
 
 
-def _along(family: Any, name: str, fixed: dict[str, Any]) -> Callable[[float], FrozenSystem]:
-    """The family frozen at a value of the named parameter."""
-    return lambda value: family.freeze(**{name: value}, **fixed)
-
-
 def instants_of(model: LoadedModel, times: str | None, count: int) -> Axis:
     """The times (s) of the option, or so many of one period. Raises ModelFileError without both."""
     if times is not None:
@@ -207,7 +203,7 @@ def check_map(
     """Raises InputError for a map that takes long, unless yes."""
 
     def sample(side: int) -> int:
-        chosen = {name: _part(values, side) for name, values in axes.items()}
+        chosen = {name: values[evenly(len(values), side)] for name, values in axes.items()}
         modal.stability_map(family, over=chosen, fixed=fixed, k=k, progress=False)
         return int(np.prod([len(values) for values in chosen.values()]))
 
@@ -224,11 +220,6 @@ def check_track(track: Callable[[Axis], Any], values: Axis, yes: bool) -> None:
         return len(part)
 
     _check(len(values), sample, yes, 1)
-
-
-def _part(values: Axis, count: int) -> Axis:
-    chosen = np.unique(np.linspace(0, len(values) - 1, count).round().astype(int))
-    return np.asarray(values[chosen])
 
 
 def _check(

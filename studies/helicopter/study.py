@@ -269,11 +269,8 @@ def main(
     out.write_dataset("multiblade.nc", tracks)
     title = "multiblade coordinates, averaged over the azimuth"
     out.draw(sheets.campbell_sheet("multiblade.png", tracks, title, CAMPBELL, (7.0, 4.0)))
-    out.explore(
-        lambda: modal.explorer_view(
-            tracks, family, title="multiblade modes at azimuth 0", geometry=geometry(family)
-        )
-    )
+    name = "multiblade modes at azimuth 0"
+    out.explore(lambda: modal.explorer_view(tracks, family, title=name, geometry=geometry(family)))
     worst = float(omega[verdict["growth_rate"].sel(analysis="floquet").values.argmax()])
     rotor = equations(worst / RPM, works)
     out.draw(worst_mode(modal.floquet(rotor, rotor.period), worst / RPM))

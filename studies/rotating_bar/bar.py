@@ -92,15 +92,9 @@ def continuum_frequencies(omega: float, count: int) -> Array:
     return np.asarray(np.sqrt(squared - omega**2))
 
 
-def tip_response(
-    system: assembly.FrozenSystem, force: float, excitation: float, times: Array
-) -> Array:
-    """The closed form of `transient`, (len(times), n)."""
-    return response(system, force * np.eye(system.n)[-1], excitation, times)
-
-
 def response(system: assembly.FrozenSystem, push: Array, frequency: float, times: Array) -> Array:
-    """q(t), (len(times), n), of M q̈ + D q̇ + S q = Q + push sin(frequency t) from rest.
+    """q(t), (len(times), n), of M q̈ + D q̇ + S q = Q + push sin(frequency t) from rest: the closed
+    form of `transient`, with a push of the last degree of freedom.
 
     push: (n,) N. D must be diagonal in the modes of (S, M); a multiple of K is, because the
     centrifugal part of S is −ω²M for a bar that only stretches. Modal superposition: every mode is

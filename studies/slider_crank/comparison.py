@@ -236,14 +236,12 @@ def agreement(compared: xr.Dataset) -> str:
         f"at {len(speeds)} speeds time integration grows at Floquet's rate"
         f" within {np.abs(floquet - integrated).max():.2g} 1/s"
     )
-    missing = speeds[np.isnan(sigma)]
+    without, missing = "", speeds[np.isnan(sigma)]
     if missing.size:
         without = (
             f"; at {_listed(missing)} rpm that mode does not oscillate in a part of the turn"
             " and has no mean of σ"
         )
-    else:
-        without = ""
     if not misled.size:
         return f"{words}; the mean of σ of the first mode has no other sign{without}"
     return (

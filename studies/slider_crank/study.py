@@ -7,6 +7,7 @@ with Coriolis, Euler, centrifugal, geometric and transport terms.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -190,14 +191,8 @@ def main(
         described(grid, {**MAP, **comparison.VARIABLES})
         out.write_dataset("map.nc", grid)
         out.remark("frozen positions: not the verdict on the machine\n" + map_table(grid))
-        out.explore(
-            lambda: modal.explorer_view(
-                grid, frozen, title="speed and crank position", geometry=frozen.geometry
-            )
-        )
-        out.draw(
-            sheets.map_sheet(
-                grid, "frozen positions over speed: breathing of the energy", MAP_READING
-            )
-        )
+        view = partial(modal.explorer_view, grid, frozen, geometry=frozen.geometry)
+        out.explore(partial(view, title="speed and crank position"))
+        title = "frozen positions over speed: breathing of the energy"
+        out.draw(sheets.map_sheet(grid, title, MAP_READING))
     return tracks
