@@ -315,14 +315,9 @@ class ElasticMechanism:
         dict of str to (ndarray, ndarray)
             By body: positions (N, 3) of the rigid motion and displacements (N, 3), m.
         """
-        pose = self.state(t).pose
-        shapes = {} if q is None else self.recover(t, q, driven)
-        out = {}
-        for i, (name, body) in enumerate(self.bodies.items()):
-            nodes = pose.r[i] + body.dofs.coordinates @ pose.R[i].T
-            moved = np.zeros_like(nodes) if q is None else body.dofs.displacement(shapes[name])
-            out[name] = (nodes, moved @ pose.R[i].T)
-        return out
+        rest = {name: np.zeros(len(body.dofs)) for name, body in self.bodies.items()}
+        shapes = rest if q is None else self.recover(t, q, driven)
+        return self.topology.deployed(self.state(t).pose, shapes)
 
     # Equilibrium at finite deflections.
 

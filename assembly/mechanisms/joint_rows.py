@@ -256,11 +256,9 @@ class JointRows:
         of their rates. The last ones are kept: they are asked for again while positions change.
         """
         times = np.asarray(t, dtype=float)
-        key = times.tobytes(), pace
-        last = self._last
+        key, last = (times.tobytes(), pace, lag is None), self._last
         if lag is not None or last[0] != key:
-            last = (key if lag is None else None), self._jets(times.ravel(), lag, pace)
-            self._last = last
+            self._last = last = key, self._jets(times.ravel(), lag, pace)
         jets = last[1].reshape(3, *times.shape, *self._constant.shape[1:])
         return Taylor(jets[..., :3]), Taylor(jets[..., 3])
 

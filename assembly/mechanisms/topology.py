@@ -148,6 +148,15 @@ class Topology:
             raise MechanismError(f"no body {body!r}; bodies are {', '.join(self.bodies)}")
         return list(self.bodies).index(body)
 
+    def deployed(self, pose: Pose, shapes: Mapping[str, Any]) -> dict[str, tuple[Array, Any]]:
+        """By body: nodes (N, 3) of the rigid motion and displacements (N, 3), m, in fixed axes, of
+        its degrees of freedom."""
+        out = {}
+        for i, (name, body) in enumerate(self.bodies.items()):
+            nodes = pose.r[i] + body.dofs.coordinates @ pose.R[i].T
+            out[name] = (nodes, body.dofs.displacement(shapes[name]) @ pose.R[i].T)
+        return out
+
     @cached_property
     def moving(self) -> MovingBodies:
         """The bodies at finite displacements."""

@@ -162,10 +162,7 @@ class FrozenSystem:
         -------
         Combination
         """
-        total = Combination((self.n, self.n))
-        for name in names:
-            total = total + self.parts[name]
-        return total
+        return sum((self.parts[name] for name in names), Combination((self.n, self.n)))
 
     @cached_property
     def damping(self) -> sp.csr_matrix:
@@ -200,11 +197,9 @@ class FrozenSystem:
         if unknown:
             raise InputError(f"no such part: {sorted(unknown)[0]!r}; parts are {', '.join(PARTS)}")
         parts: dict[str, Any] = {name: self.parts[name] for name in (*names, "M")}
-        parts |= dict(
-            Q=self.Q, rigid=self.rigid, dofs=self.dofs, frame=self.frame, parameters=self.parameters
-        )
-        parts |= changes
-        return FrozenSystem(**parts)
+        kept = ("Q", "rigid", "dofs", "frame", "parameters")
+        parts |= {name: getattr(self, name) for name in kept}
+        return FrozenSystem(**parts | changes)
 
     # Structure. A part that may be damping or circulatory counts as such, however small: the sizes
     # of different parts are not compared.
@@ -267,8 +262,7 @@ class FrozenSystem:
             kind = "symmetric" if part.is_symmetric else "skew" if part.is_skew else "general"
             size = float(np.sqrt((A.data**2).sum())) if A.nnz else 0.0
             lines.append(f"  {name:<12} {kind:<10} {A.nnz:>9} nonzeros   ‖·‖_F = {size:.4g}")
-        m = self.rigid.shape[1]
-        lines.append(f"  free mobilities: {m}")
+        lines.append(f"  free mobilities: {self.rigid.shape[1]}")
         return "\n".join(lines)
 
 
