@@ -285,8 +285,7 @@ def _triplets(path: Path, n: int) -> sp.csr_matrix:
 
 def _symmetric(rows: Index, cols: Index, values: Array, n: int) -> sp.csr_matrix:
     """The whole of a matrix of which the file has one triangle (or both, equal)."""
-    A = sp.coo_matrix((values, (rows, cols)), shape=(n, n)).tocsr()
-    return _whole(A)
+    return _whole(sp.coo_matrix((values, (rows, cols)), shape=(n, n)).tocsr())
 
 
 def _whole(A: sp.csr_matrix) -> sp.csr_matrix:

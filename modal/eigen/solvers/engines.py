@@ -90,7 +90,6 @@ def krylov_schur(
     """
     from petsc4py import PETSc
 
-    n = len(start)
     for attempt in range(ATTEMPTS):
         try:
             ncv = max(2 * count, count + 16) + attempt
@@ -102,7 +101,7 @@ def krylov_schur(
                 raise
             reason = str(fault).splitlines()[-1]
     raise ConvergenceError(
-        f"SLEPc's projected problem for {count} of {n} eigenvalues failed: {reason}", None
+        f"SLEPc's projected problem for {count} of {len(start)} eigenvalues failed: {reason}", None
     )
 
 
