@@ -258,9 +258,8 @@ def _solid_body(M: sp.csr_matrix, K: sp.csr_matrix, X: Array, dofs: Index) -> Bo
     carrying_mass = np.flatnonzero(~rotation & (M.diagonal() > 0.0))
     nodes, place = np.unique(dofs[carrying_mass, 0], return_inverse=True)
     rows = np.column_stack([place, dofs[carrying_mass, 1]])
-    return from_matrices(
-        M[carrying_mass][:, carrying_mass], K[carrying_mass][:, carrying_mass], X[nodes], rows
-    )
+    M, K = (A[carrying_mass][:, carrying_mass] for A in (M, K))
+    return from_matrices(M, K, X[nodes], rows)
 
 
 def _places(numbers: AnyArray, labels: AnyArray, where: Path) -> Index:

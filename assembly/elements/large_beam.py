@@ -293,13 +293,10 @@ class LargeBeam:
         """Forces (E, 12) on the nodes, of `on_seen` and of the inertia of what moves by y."""
         shapes, st, whole = self.shapes, self.shapes.stations, (..., None, slice(None))
         moved, turns = self._moved(path, y)
-        force, (on_frame, moment) = inertia_gradient(
-            st.inertia,
-            st.X + moved,
-            turns,
-            None if coefficients is None else coefficients[whole],
-            None if drag is None else drag[..., None, :, :],
-        )
+        motion = None if coefficients is None else coefficients[whole]
+        rates = None if drag is None else drag[..., None, :, :]
+        x = st.X + moved
+        force, (on_frame, moment) = inertia_gradient(st.inertia, x, turns, motion, rates)
         d, at = value_of(path), value_of(y)
         arm = st.X - shapes.ends[:, None, 0] + at[..., :3]
         own = turned_by(-value_of(turns[0]), force)

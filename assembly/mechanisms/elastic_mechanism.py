@@ -523,16 +523,7 @@ class ElasticMechanism:
         parts, n = [trim.state.parts() for trim in trims], len(trims[0].q)
         sparsity, elastic = trims[0].state.sparsity, trims[0].state.motion.elastic
         zero = np.zeros(len(sparsity.indices))
-        return FrozenSeries(
-            times,
-            sparsity,
-            {
-                name: np.stack([own.get(name, zero) for own in parts])
-                for name in PARTS
-                if any(name in own for own in parts)
-            },
-            Q=np.zeros((len(trims), n)),
-            rigid=tuple(np.zeros((n, 0)) for _ in trims),
-            dofs=elastic.dofs,
-            frame=elastic.frame,
-        )
+        names = [name for name in PARTS if any(name in own for own in parts)]
+        values = {name: np.stack([own.get(name, zero) for own in parts]) for name in names}
+        Q, rigid = np.zeros((len(trims), n)), tuple(np.zeros((n, 0)) for _ in trims)
+        return FrozenSeries(times, sparsity, values, Q, rigid, elastic.dofs, elastic.frame)

@@ -39,10 +39,7 @@ def triads(joint: Joint) -> tuple[Array, Array]:
     a, b = (unit_axis(axis) for axis in joint.axes)
     if joint.kind == "prismatic" and abs(a[2]) < 1e-12 and abs(b[2]) < 1e-12:
         # In the plane e₁ = −z, so that e₂ = e₃ × e₁ is the in-plane normal of the slide.
-        first, second = (
-            _with_first(a, np.array([0, 0, -1.0])),
-            _with_first(b, np.array([0, 0, -1.0])),
-        )
+        first, second = (_with_first(axis, np.array([0, 0, -1.0])) for axis in (a, b))
     elif joint.kind == "universal":
         # The two axes are perpendicular in space; each triad is only read along its own axis.
         first, second = _some_triad(a), _some_triad(b)

@@ -489,16 +489,8 @@ def bushing(
     """
     a = tuple(float(v) for v in [*np.ravel(np.asarray(axis, dtype=float)), 0.0][:3])
     load = tuple(float(v) for v in np.ravel(np.asarray(preload, dtype=float)))
-    return Bushing(
-        (first, second),
-        (at_first, at_second),
-        stiffness,
-        damping,
-        load,
-        name or f"{first}-{second}",
-        float(turned),
-        a,
-    )
+    pair, points, name = (first, second), (at_first, at_second), name or f"{first}-{second}"
+    return Bushing(pair, points, stiffness, damping, load, name, float(turned), a)
 
 
 def determining(bushings: tuple[Bushing, ...], joints: tuple[Joint, ...]) -> list[bool]:

@@ -290,15 +290,7 @@ class Mechanism(ElasticMechanism):
                 raise MechanismError(FREE)
             shape = FirstOrderDeflections(self.dynamics, elastic, now, T.value, found, Q)
             parts, Q = shape.parts(T, transport), 0.0 * Q
-        return FrozenSeries(
-            times,
-            pattern.sparsity,
-            parts,
-            Q=Q,
-            rigid=rigid,
-            dofs=elastic.dofs,
-            frame=elastic.frame,
-        )
+        return FrozenSeries(times, pattern.sparsity, parts, Q, rigid, elastic.dofs, elastic.frame)
 
     def deflections(self, t: float) -> dict[str, Array]:
         """Deflections of elastic drives and bushings in equilibrium at time t.

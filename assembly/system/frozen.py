@@ -324,9 +324,8 @@ class FrozenSeries:
             for name, (key, data) in parts.items():
                 row = values.setdefault(name, np.zeros((len(systems), len(keys))))[i]
                 np.add.at(row, np.searchsorted(keys, key), data)
-        pattern = Pattern(
-            first.n, columns, np.append(0, np.bincount(rows, minlength=first.n).cumsum())
-        )
+        indptr = np.append(0, np.bincount(rows, minlength=first.n).cumsum())
+        pattern = Pattern(first.n, columns, indptr)
         Q, rigid = np.stack([system.Q for system in systems]), tuple(s.rigid for s in systems)
         return cls(times, pattern, values, Q, rigid, first.dofs, first.frame)
 
@@ -335,21 +334,13 @@ class FrozenSeries:
         """Series on one pattern, one after the other."""
         if len(parts) == 1:
             return parts[0]
-        names = dict.fromkeys(name for part in parts for name in part.values)
-        width = len(parts[0].pattern.indices)
-        values = {
-            name: np.concatenate(
-                [part.values.get(name, np.zeros((len(part), width))) for part in parts]
-            )
-            for name in names
-        }
-        return replace(
-            parts[0],
-            times=np.concatenate([part.times for part in parts]),
-            values=values,
-            Q=np.concatenate([part.Q for part in parts]),
-            rigid=tuple(fields for part in parts for fields in part.rigid),
-        )
+        values, width = {}, len(parts[0].pattern.indices)
+        for name in dict.fromkeys(name for part in parts for name in part.values):
+            each = [part.values.get(name, np.zeros((len(part), width))) for part in parts]
+            values[name] = np.concatenate(each)
+        times, Q = (np.concatenate([getattr(part, x) for part in parts]) for x in ("times", "Q"))
+        rigid = tuple(fields for part in parts for fields in part.rigid)
+        return replace(parts[0], times=times, values=values, Q=Q, rigid=rigid)
 
     def summed(self) -> FrozenSeries:
         """The same with three parts only: M, all damping as C, all stiffness as K.

@@ -179,13 +179,8 @@ def restored(quadratic: Quadratic, modes: Modes) -> Modes:
     lam, X, Y = modes.eigenvalues, d * modes.right, d * modes.left
     phase = normalizing_phase(X)
     X, Y = X * phase, Y * phase
-    return replace(
-        modes,
-        right=X,
-        left=Y,
-        backward_error=quadratic.backward_error(lam, X),
-        condition_number=condition_numbers(quadratic, lam, X, Y),
-    )
+    error, condition = quadratic.backward_error(lam, X), condition_numbers(quadratic, lam, X, Y)
+    return replace(modes, right=X, left=Y, backward_error=error, condition_number=condition)
 
 
 def _kind(problem: ModeProblem, lam: Complex, X: Complex) -> NDArray[np.str_]:

@@ -179,11 +179,10 @@ def _modes(
         frozen = in_units(system, quadratic.scaling)
         solved = Quadratic(frozen)
     try:
-        modes = (
-            _with_found_null_space(frozen, solved, run)
-            if deflation == "auto"
-            else run(frozen, solved)
-        )
+        if deflation == "auto":
+            modes = _with_found_null_space(frozen, solved, run)
+        else:
+            modes = run(frozen, solved)
     except ConvergenceError as stopped:
         if scaled and isinstance(stopped.partial, Modes):
             raise ConvergenceError(str(stopped), restored(quadratic, stopped.partial)) from None
