@@ -247,9 +247,10 @@ class Closure:
         shortest = EQUAL * step
         while True:
             t = last.t + sign * step
-            pose = last.ahead(t - last.t)
             if len(anchors) > 1:  # extrapolated from the last two
                 pose = between(anchors, np.array([len(anchors) - 2]), np.array([t]))[0].at(0)
+            else:
+                pose = last.ahead(t - last.t)
             found = self._newton(t, pose)
             moved = np.inf if found is None else float(last.pose.distance(found, self.length))
             if found is not None and moved <= STRIDE:
