@@ -341,6 +341,4 @@ def _mesh(points: Array, cells: Index, kind: str) -> meshio.Mesh:
 def _by_position(points: Array, cells: Index) -> tuple[Array, Index]:
     """Nodes renumbered along x, then y, then z: neighbours in space are neighbours in number."""
     order = np.lexsort(np.round(points / np.ptp(points, axis=0).max(), 9).T[::-1])
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    return points[order], place[cells]
+    return points[order], np.argsort(order)[cells]

@@ -41,11 +41,8 @@ def centripetal_unit(pair: tuple[int, int]) -> Array:
     """The matrix P_ij (3, 3) of ω̃ω̃ = Σ_{i≤j} ω_i ω_j P_ij, from ω̃ω̃ = ωωᵀ − (ω·ω) I."""
     i, j = pair
     unit = np.zeros((3, 3))
-    unit[i, j] += 1.0
-    if i == j:
-        return unit - np.eye(3)
-    unit[j, i] += 1.0
-    return unit
+    unit[i, j] = unit[j, i] = 1.0
+    return unit - np.eye(3) if i == j else unit
 
 
 SKEW_UNITS: tuple[Array, ...] = tuple(skew(e) for e in np.eye(3))

@@ -366,11 +366,9 @@ def ring(
     stations = uniform_stations(
         X, slope, frames, rule, section, material, theory, rotary_inertia, mu, wagner
     )
-    first = np.arange(elements)
-    pairs = np.stack([first, (first + 1) % elements], axis=1)
-    nodes = -radius * _frames(step * first)[..., :, 1]
+    nodes = -radius * _frames(step * np.arange(elements))[..., :, 1]
     dofs = DofMap.regular(nodes, PLANAR if planar else SPATIAL)
-    family = BeamFamily(dofs, pairs, stations)
+    family = BeamFamily(dofs, chain(elements) % elements, stations)
     return Body(dofs, (family,), np.zeros(len(dofs), dtype=bool), name=name)
 
 

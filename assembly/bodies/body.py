@@ -227,12 +227,8 @@ class Body(BodyData):
         >>> system.is_conservative
         True
         """
-        motion = Kinematics(
-            as_vector(omega, "omega", axis),
-            as_vector(epsilon, "epsilon", axis),
-            as_vector(acceleration, "acceleration", axis),
-            as_vector(velocity, "velocity", axis),
-        )
+        given = dict(omega=omega, epsilon=epsilon, acceleration=acceleration, velocity=velocity)
+        motion = Kinematics(**{name: as_vector(x, name, axis) for name, x in given.items()})
         return self.freeze_kinematics(motion, prestress)
 
     def freeze_kinematics(

@@ -305,9 +305,8 @@ class BodiesMotion:
         stack, (u, v, a), parts = self.stack, self.path, self.fixed
         total = stack.product(parts[M], a) + stack.product(parts[C] + parts[D], v)
         total = total + stack.product(parts[K_EPSILON] + parts[K_OMEGA2] + parts[K_D], u)
-        for loads, rates in (
-            (stack.inertia_loads, self.loading), (stack.damper_loads, self.twist)
-        ):  # fmt: skip
+        pairs = (stack.inertia_loads, self.loading), (stack.damper_loads, self.twist)
+        for loads, rates in pairs:
             total -= np.sum(loads * rates[..., stack.body_of, :], axis=-1)
         if "forces" in self._found:
             return np.asarray(total + self._found["forces"])

@@ -258,9 +258,8 @@ def _solid_body(M: sp.csr_matrix, K: sp.csr_matrix, X: Array, dofs: Index) -> Bo
     carrying_mass = np.flatnonzero(~rotation & (M.diagonal() > 0.0))
     nodes, place = np.unique(dofs[carrying_mass, 0], return_inverse=True)
     rows = np.column_stack([place, dofs[carrying_mass, 1]])
-    return from_matrices(
-        M[carrying_mass][:, carrying_mass], K[carrying_mass][:, carrying_mass], X[nodes], rows
-    )
+    M, K = (A[carrying_mass][:, carrying_mass] for A in (M, K))
+    return from_matrices(M, K, X[nodes], rows)
 
 
 def _places(numbers: AnyArray, labels: AnyArray, where: Path) -> Index:
@@ -285,8 +284,7 @@ def _triplets(path: Path, n: int) -> sp.csr_matrix:
 
 def _symmetric(rows: Index, cols: Index, values: Array, n: int) -> sp.csr_matrix:
     """The whole of a matrix of which the file has one triangle (or both, equal)."""
-    A = sp.coo_matrix((values, (rows, cols)), shape=(n, n)).tocsr()
-    return _whole(A)
+    return _whole(sp.coo_matrix((values, (rows, cols)), shape=(n, n)).tocsr())
 
 
 def _whole(A: sp.csr_matrix) -> sp.csr_matrix:

@@ -113,9 +113,8 @@ class BodyStatics:
         held[self.body.hold] = True
         fields = self.body.unresisted(held)
         if fields.shape[1]:
-            _, _, order = la.qr(
-                np.where(held[:, None], 0.0, fields).T, mode="economic", pivoting=True
-            )
+            loose = np.where(held[:, None], 0.0, fields)
+            order = la.qr(loose.T, mode="economic", pivoting=True)[2]
             held[order[: fields.shape[1]]] = True
         return held
 

@@ -128,11 +128,8 @@ class Bearing:
     @property
     def is_rigid(self) -> bool:
         """Whether the bearing holds the shaft rigidly (stiffness=inf)."""
-        return (
-            not callable(self.stiffness)
-            and np.ndim(self.stiffness) == 0
-            and self.stiffness == np.inf
-        )
+        given = self.stiffness
+        return not callable(given) and np.ndim(given) == 0 and given == np.inf
 
     def matrices(self, spin: float) -> tuple[Array, Array]:
         """Stiffness and damping at a spin.
@@ -247,10 +244,7 @@ def segment_lengths(segments: Sequence[tuple[float, Section]]) -> Array:
             )
         LENGTH.number(segment[0], f"segments: number {number}: length")
         section = segment[1]
-        if (
-            abs(section.Iy - section.Iz) > WRITTEN * section.Iy
-            or abs(section.Iyz) > WRITTEN * section.Iy
-        ):
+        if max(abs(section.Iy - section.Iz), abs(section.Iyz)) > WRITTEN * section.Iy:
             raise InputError(
                 f"segments: number {number}: the section {section.name!r} is not axisymmetric; "
                 "describe such a shaft in its turning frame, by assembly.beam"

@@ -120,9 +120,7 @@ def _merged(parts: list[Body]) -> tuple[list[Index], Array]:
     count, label = connected_components(graph, directed=False)
     # Numbers in the order in which the nodes come first.
     _, first = np.unique(label, return_index=True)
-    order = np.empty(count, dtype=np.intp)
-    order[np.argsort(first)] = np.arange(count)
-    merged = order[label]
+    merged = np.argsort(np.argsort(first))[label]
     coordinates = np.zeros((count, 3))
     coordinates[merged[::-1]] = points[::-1]
     ends = np.cumsum([len(part.dofs.coordinates) for part in parts])

@@ -79,18 +79,12 @@ class BeamShapes:
 
     def __init__(self, stations: Stations, ends: Array) -> None:
         self.stations, self.ends = stations, ends
-        st, rule = stations, stations.rule
-        turn = -skew(st.slope)
+        st = stations
 
         # Strains per unit load p = (F, Mo) at the far end, then displacements from the near end.
         balance = np.broadcast_to(np.eye(6), (*st.X.shape[:2], 6, 6)).copy()
         balance[..., 3:, :3] = skew(ends[:, None, 1] - st.X)
-        strain = self.jacobian[..., None, None] * (st.compliance @ balance)
-        kappa = strain[..., 3:, :]
-        phi = up_to(rule, kappa)
-        slope = strain[..., :3, :] + turn @ phi
-        bend = np.concatenate([up_to(rule, slope), phi], axis=-2)
-        flexibility = np.concatenate([over(rule, slope), over(rule, kappa)], axis=-2)
+        slope, kappa, bend, flexibility = self._integrated(balance)
         self.balance = balance
         self.rigidity = symmetric(np.linalg.inv(symmetric(flexibility)))
         self._by_load = (slope, kappa, bend)
@@ -105,7 +99,7 @@ class BeamShapes:
         self.N[..., :, :6] += np.eye(6)
         self.N[..., :3, 3:6] -= skew(st.X - ends[:, None, 0])
         self.du = slope @ load[:, None]
-        self.du[..., 3:6] += turn
+        self.du[..., 3:6] -= skew(st.slope)
         self.dphi = kappa @ load[:, None]
         self.stiffness = symmetric(relative.transpose(0, 2, 1) @ load)
 
@@ -177,21 +171,26 @@ class BeamShapes:
     def _own(self) -> tuple[Array, Array]:
         st, rule = self.stations, self.stations.rule
         slope, kappa, bend = self._by_load
-        turn = skew(st.slope)
         F = beyond(rule, self.load_density[..., :3, :])
-        Mo = beyond(rule, self.load_density[..., 3:, :] + turn @ F)
+        Mo = beyond(rule, self.load_density[..., 3:, :] + skew(st.slope) @ F)
         resultants = np.concatenate([F, Mo], axis=-2)
+        own, curvature, motion, end_motion = self._integrated(resultants)
+        end_load: Array = (-self.rigidity @ end_motion)[:, None]
+        parts = (motion, bend), (own, slope), (curvature, kappa)
+        fields = np.concatenate([x + by_load @ end_load for x, by_load in parts], axis=-2)
+        return fields, resultants + self.balance @ end_load
+
+    def _integrated(self, resultants: Array) -> tuple[Array, Array, Array, Array]:
+        """What resultants (E, Q, 6, ·) make: u′ and φ′ by ξ, the motion from the near end, and that
+        of the far end."""
+        st, rule = self.stations, self.stations.rule
         strain = self.jacobian[..., None, None] * (st.compliance @ resultants)
         curvature = strain[..., 3:, :]
         phi = up_to(rule, curvature)
-        own = strain[..., :3, :] - turn @ phi
-        end_motion = np.concatenate([over(rule, own), over(rule, curvature)], axis=-2)
-        end_load = (-self.rigidity @ end_motion)[:, None]
-        motion = np.concatenate([up_to(rule, own), phi], axis=-2) + bend @ end_load
-        fields = np.concatenate(
-            [motion, own + slope @ end_load, curvature + kappa @ end_load], axis=-2
-        )
-        return fields, resultants + self.balance @ end_load
+        slope = strain[..., :3, :] - skew(st.slope) @ phi
+        motion = np.concatenate([up_to(rule, slope), phi], axis=-2)
+        far = np.concatenate([over(rule, slope), over(rule, curvature)], axis=-2)
+        return slope, curvature, motion, far
 
 
 def up_to(rule: LineRule, values: Array) -> Array:

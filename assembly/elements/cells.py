@@ -84,6 +84,7 @@ class Cells:
         self.points, self.blocks = points, tuple(blocks)
         self.dimension, self.thickness = dimension, thickness
         self.volumes = [self._checked_volume(block) for block in self.blocks]
+        self._kept: dict[int, list[Batch]] = {}
 
     @cached_property
     def pattern(self) -> NodePattern:
@@ -99,10 +100,6 @@ class Cells:
         if law not in self._kept:
             self._kept[law] = list(self._made(law))
         return iter(self._kept[law])
-
-    @cached_property
-    def _kept(self) -> dict[int, list[Batch]]:
-        return {}
 
     def _made(self, law: int) -> Iterator[Batch]:
         for block, slots in self._of(law):

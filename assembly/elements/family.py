@@ -78,16 +78,8 @@ class Passage:
     ) -> Passage:
         """That of a part whose DOFs are B u in axes R, with its own damping on top."""
         a, b = (x + y for x, y in zip(self.rayleigh, rayleigh, strict=True))
-        return replace(
-            self,
-            u=B @ self.u,
-            v=B @ self.v,
-            a=B @ self.a,
-            omega=R.T @ self.omega,
-            coefficients=P @ self.coefficients,
-            rayleigh=(a, b),
-            step=None if self.step is None else self.step @ B.T,
-        )
+        motion = B @ self.u, B @ self.v, B @ self.a, R.T @ self.omega, P @ self.coefficients
+        return Passage(*motion, (a, b), None if self.step is None else self.step @ B.T)
 
 
 class Beyond(NamedTuple):

@@ -134,13 +134,10 @@ def from_turned_frame(
     pull = turned_by(frame, forces[..., 6:9])
     on_frame = torque + cross(forces[..., 6:9], span + own[..., 6:9])
     turns = []
-    for phi, rest, moment in (
-        (d[..., 3:6], own[..., 3:6], forces[..., 3:6]),
-        (d[..., 9:], own[..., 9:], forces[..., 9:]),
-    ):
-        spun = spin_inverse_transposed(rest, moment)
-        turns.append(spin_transposed(phi, spun))
-        on_frame = on_frame - turned_by(rest, spun)
+    for turn in (slice(3, 6), slice(9, 12)):
+        spun = spin_inverse_transposed(own[..., turn], forces[..., turn])
+        turns.append(spin_transposed(d[..., turn], spun))
+        on_frame = on_frame - turned_by(own[..., turn], spun)
     both = 0.5 * spin_transposed(frame, on_frame)
     return np.concatenate([-pull, turns[0] + both, pull, turns[1] + both], axis=-1)
 
@@ -296,13 +293,10 @@ class LargeBeam:
         """Forces (E, 12) on the nodes, of `on_seen` and of the inertia of what moves by y."""
         shapes, st, whole = self.shapes, self.shapes.stations, (..., None, slice(None))
         moved, turns = self._moved(path, y)
-        force, (on_frame, moment) = inertia_gradient(
-            st.inertia,
-            st.X + moved,
-            turns,
-            None if coefficients is None else coefficients[whole],
-            None if drag is None else drag[..., None, :, :],
-        )
+        motion = None if coefficients is None else coefficients[whole]
+        rates = None if drag is None else drag[..., None, :, :]
+        x = st.X + moved
+        force, (on_frame, moment) = inertia_gradient(st.inertia, x, turns, motion, rates)
         d, at = value_of(path), value_of(y)
         arm = st.X - shapes.ends[:, None, 0] + at[..., :3]
         own = turned_by(-value_of(turns[0]), force)

@@ -50,6 +50,7 @@ class PlacedFamily(ElementFamily):
         self.mass_damping = rayleigh[0] + inner.mass_damping
         self.nodes = nodes
         self.r, self.P = r, unit_kinematics(r, R)
+        self._own_units: dict[int, sp.csr_matrix] = {}
 
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         return tuple((kind, self.nodes[cells]) for kind, cells in self.inner.drawing_cells())
@@ -88,10 +89,6 @@ class PlacedFamily(ElementFamily):
 
     def damping(self) -> sp.csr_matrix:
         return sp.csr_matrix(self._carried(self.inner.damping()) + self._proportional)
-
-    @cached_property
-    def _own_units(self) -> dict[int, sp.csr_matrix]:
-        return {}
 
     def _own_unit(self, k: int) -> sp.csr_matrix:
         """K_G of the part's unit inertia load k apart from that of the displacement."""

@@ -55,17 +55,13 @@ class NodePattern:
 
     def scalar(self, values: Array) -> sp.csr_matrix:
         """The (N, N) matrix of one value per pair."""
-        return sp.csr_matrix(
-            (values.ravel(), self.indices, self.indptr), shape=(self.count, self.count)
-        )
+        arrays = values.ravel(), self.indices, self.indptr
+        return sp.csr_matrix(arrays, shape=(self.count, self.count))
 
     def blocked(self, values: Array) -> sp.csr_matrix:
         """The (N d, N d) matrix of one (d, d) block per pair; values (size, d, d)."""
-        d = values.shape[1]
-        blocks = sp.bsr_matrix(
-            (values, self.indices, self.indptr), shape=(self.count * d, self.count * d)
-        )
-        return sp.csr_matrix(blocks)
+        size, arrays = self.count * values.shape[1], (values, self.indices, self.indptr)
+        return sp.csr_matrix(sp.bsr_matrix(arrays, shape=(size, size)))
 
     def symmetric(self, values: Array) -> Symmetric | sp.csr_matrix:
         """The symmetric (N d, N d) matrix of one (d, d) block per pair; by its upper triangle where
@@ -91,10 +87,9 @@ def _upper_rows(
     d = values.shape[1]
     first, last = indptr[rows.start], indptr[rows.stop]
     count = rows.stop - rows.start
-    part = sp.bsr_matrix(
-        (values[first:last], indices[first:last], indptr[rows.start : rows.stop + 1] - first),
-        shape=(count * d, (len(indptr) - 1) * d),
-    )
+    starts = indptr[rows.start : rows.stop + 1] - first
+    arrays, width = (values[first:last], indices[first:last], starts), (len(indptr) - 1) * d
+    part = sp.bsr_matrix(arrays, shape=(count * d, width))
     upper = sp.triu(part, k=rows.start * d, format="csr")
     return upper.data, upper.indices, np.diff(upper.indptr)
 
@@ -121,9 +116,8 @@ class ElementMap:
     def __init__(self, dofs: DofMap, connectivity: Index, components: tuple[int, ...]) -> None:
         self.size = size = len(dofs)
         self.connectivity = connectivity
-        self.index = index = dofs.table[connectivity][..., components].reshape(
-            len(connectivity), -1
-        )
+        numbers = dofs.table[connectivity][..., components]
+        self.index = index = numbers.reshape(len(connectivity), -1)
         pairs = (*index.shape, index.shape[1])
         rows = np.broadcast_to(index[:, :, None], pairs).ravel()
         cols = np.broadcast_to(index[:, None, :], pairs).ravel()

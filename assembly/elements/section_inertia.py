@@ -77,7 +77,11 @@ class SectionInertia:
         H[..., 3:, 3:] = -np.einsum("...a,kai->...ki", flat, _TURNED).reshape(
             *self.m.shape, 10, 3, 3
         )
-        return self._turned(H)
+        P = self.turning[..., None, :, :]
+        H[..., :3, 3:] = H[..., :3, 3:] @ P
+        H[..., 3:, :3] = P @ H[..., 3:, :3]
+        H[..., 3:, 3:] = P @ H[..., 3:, 3:] @ P
+        return H
 
     def loads(self, X: Array) -> Array:
         """Inertia force and moment (..., 6, 12) of the unit kinematics at sections X (..., 3)."""
@@ -126,13 +130,6 @@ class SectionInertia:
         G = np.zeros((*self.m.shape, 6, 6))
         G[..., 3:, 3:] = -self.turning @ (polar[..., None, None] * skew(t)) @ self.turning
         return G
-
-    def _turned(self, H: Array) -> Array:
-        P = self.turning[..., None, :, :]
-        H[..., :3, 3:] = H[..., :3, 3:] @ P
-        H[..., 3:, :3] = P @ H[..., 3:, :3]
-        H[..., 3:, 3:] = P @ H[..., 3:, 3:] @ P
-        return H
 
 
 def joined(records: Sequence[Any], chosen: Any = slice(None)) -> Any:

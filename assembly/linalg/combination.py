@@ -265,10 +265,8 @@ class Combination:
         -------
         ndarray, shape (n,)
         """
-        total = np.zeros(self.shape[0])
-        for c, A in self.terms:
-            total += c * diagonal_of(A)
-        return total
+        diagonals = (c * diagonal_of(A) for c, A in self.terms)
+        return np.asarray(sum(diagonals, np.zeros(self.shape[0])))
 
     def _sum(self, form: Callable[[Any], sp.csr_matrix]) -> sp.csr_matrix:
         """The sum of what `form` makes of the terms, those alike put together first."""

@@ -89,9 +89,8 @@ class MultigridSolver:
         if self.comm.size == 1:
             return matrix
         nodes, rank, ranks = self.size // block, self.comm.rank, self.comm.size
-        own_nodes = np.arange(
-            nodes * rank // ranks, nodes * (rank + 1) // ranks, dtype=PETSc.IntType
-        )
+        first, last = nodes * rank // ranks, nodes * (rank + 1) // ranks
+        own_nodes = np.arange(first, last, dtype=PETSc.IntType)
         own = PETSc.IS().createBlock(block, own_nodes, comm=self.comm)
         parts = matrix.createSubMatrix(own, own)
         own.destroy()

@@ -87,7 +87,6 @@ class Closure:
     def states(self, times: Array) -> RigidState:
         """The same at times (P,), all at once."""
         times = as_numbers(times, "t", MechanismError)
-        _check_finite(times)
         return self._rates(times, self._poses(times))
 
     def reach(self, t: float) -> None:
@@ -96,7 +95,6 @@ class Closure:
         Raises what `state` raises where the motion ends before t.
         """
         t = as_number(t, "t", MechanismError)
-        _check_finite(np.array([t]))
         (t,) = self._in_first_period(np.array([t]))
         self._extend(float(t), 1 if t >= 0.0 else -1)
 
@@ -169,7 +167,13 @@ class Closure:
         return found
 
     def _in_first_period(self, times: Array) -> Array:
-        """Times in the first period at which the positions are those at times (P,)."""
+        """Times in the first period at which the positions are those at times (P,), which must be
+        finite."""
+        finite = np.isfinite(times)
+        if not np.all(finite):
+            raise MechanismError(
+                f"t: must be a finite time in s, got {float(times[np.argmin(finite)])}"
+            )
         if self.period is not None:
             outside = ~((times >= 0.0) & (times < self.period))
             if np.any(outside) and self._repeats:
@@ -243,7 +247,11 @@ class Closure:
         shortest = EQUAL * step
         while True:
             t = last.t + sign * step
-            found = self._newton(t, _ahead(anchors, t))
+            if len(anchors) > 1:  # extrapolated from the last two
+                pose = between(anchors, np.array([len(anchors) - 2]), np.array([t]))[0].at(0)
+            else:
+                pose = last.ahead(t - last.t)
+            found = self._newton(t, pose)
             moved = np.inf if found is None else float(last.pose.distance(found, self.length))
             if found is not None and moved <= STRIDE:
                 farther = 0.9 * STRIDE / max(moved, 0.25 * STRIDE)
@@ -325,19 +333,3 @@ class Closure:
         terms = J.largest(speeds, rotation[..., self.bodies].sum(axis=-1))
         clear = np.abs(rate) > ROUND_OFF * self.equations.expand(terms)
         return RigidState(t, pose, twist, np.where(clear, rate, 0.0), J)
-
-
-def _check_finite(times: Array) -> None:
-    finite = np.isfinite(times)
-    if not np.all(finite):
-        raise MechanismError(
-            f"t: must be a finite time in s, got {float(times[np.argmin(finite)])}"
-        )
-
-
-def _ahead(anchors: list[RigidState], t: float) -> Pose:
-    """The pose at t (s), after the anchors: extrapolated from the last two."""
-    if len(anchors) == 1:
-        return anchors[0].ahead(t - anchors[0].t)
-    poses, _ = between(anchors, np.array([len(anchors) - 2]), np.array([t]))
-    return poses.at(0)

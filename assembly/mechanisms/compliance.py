@@ -58,11 +58,8 @@ class Deflections:
         self.moves = self.size - len(self.turns)
         axes = np.eye(3)[: self.moves]
         each = np.repeat(np.arange(len(bushings)), self.moves)
-        self.translation = JointRows(
-            [Condition(b.name, e, carried=True) for b in bushings for e in axes],
-            pairs[each],
-            levers[each],
-        )
+        conditions = [Condition(b.name, e, carried=True) for b in bushings for e in axes]
+        self.translation = JointRows(conditions, pairs[each], levers[each])
         triples = (triads(bushing.joint()) for bushing in bushings)
         self._N = np.array([A @ B.T for A, B in triples]).reshape(-1, 3, 3)
         # Rows of x in the order of bushings: displacements, then rotations, of each.

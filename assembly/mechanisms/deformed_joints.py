@@ -8,6 +8,7 @@ DOFs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -172,27 +173,24 @@ class DeformedJoints:
             out[..., self._dofs[number][0]] += nodal[..., 0, :]
         return out
 
-    def load_stiffness(self, carried: list[Carried], forces: Array) -> list[tuple[Index, Array]]:
+    def load_stiffness(
+        self, carried: list[Carried], forces: Array
+    ) -> Iterator[tuple[Index, Array]]:
         """Numbers of DOFs among all, and the stiffness (..., D, D) of each load over them."""
-        out = []
         for number, carrier, wrench, local in self._loads(carried, forces):
             W, curvature = carrier.W.value, carrier.curvature(wrench)
-            out.append((self._dofs[number][0], W.swapaxes(-1, -2) @ local @ W - curvature))
-        return out
+            yield self._dofs[number][0], W.swapaxes(-1, -2) @ local @ W - curvature
 
     def _loads(
         self, carried: list[Carried], forces: Array
-    ) -> list[tuple[int, Carried, Array, Array]]:
+    ) -> Iterator[tuple[int, Carried, Array, Array]]:
         """For each load: its point, the frame, the wrench in its axes, and stiffness by its
         motion."""
-        out, applied = [], self.topology.applied
-        first = len(self.topology.points)
+        applied, first = self.topology.applied, len(self.topology.points)
         for k, (load, point) in enumerate(zip(applied.loads, applied.points, strict=True)):
             carrier, s = carried[first + k], point.lever
             f = forces[..., k, :]
             if not load.follower:
                 f = (f[..., None, :] @ carrier.rotation.value)[..., 0, :]
             wrench = np.concatenate([f, np.cross(s, f)], axis=-1)
-            local = force_stiffness(f, s, load.follower)
-            out.append((first + k, carrier, wrench, local))
-        return out
+            yield first + k, carrier, wrench, force_stiffness(f, s, load.follower)

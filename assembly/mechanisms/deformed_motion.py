@@ -97,6 +97,8 @@ class DeformedMotion:
         path = np.zeros((3, *q.shape[:-1], self.size))
         path[0] = guess
         path[..., self.masters] = q, v, a
+        if not len(self.slaves):
+            return DeformedState(self, path, self.rows(path))
         for _ in range(ITERATIONS):
             at = self.rows(path)
             step = self._solved(at, at.x[0])
@@ -107,8 +109,6 @@ class DeformedMotion:
                 break
         else:
             raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
-        if not len(self.slaves):
-            return DeformedState(self, path, at)
         # Rates of conditions are linear in those of the DOFs; accelerations follow velocities, of
         # which those before the last step have about its error.
         path[1][..., self.slaves] -= self._solved(at, at.x[1])
@@ -123,8 +123,6 @@ class DeformedMotion:
 
     def _solved(self, at: DeformedRows, gap: Array) -> Array:
         """Changes of the eliminated DOFs that change the held conditions by gap (..., rows)."""
-        if not len(self.slaves):
-            return np.zeros((*gap.shape[:-1], 0))
         J = at.G[0][..., self.held, :][..., self._slave_places]
         apart = ConvergenceError("the joints of the deformed mechanism cannot be closed")
         try:

@@ -315,14 +315,9 @@ class ElasticMechanism:
         dict of str to (ndarray, ndarray)
             By body: positions (N, 3) of the rigid motion and displacements (N, 3), m.
         """
-        pose = self.state(t).pose
-        shapes = {} if q is None else self.recover(t, q, driven)
-        out = {}
-        for i, (name, body) in enumerate(self.bodies.items()):
-            nodes = pose.r[i] + body.dofs.coordinates @ pose.R[i].T
-            moved = np.zeros_like(nodes) if q is None else body.dofs.displacement(shapes[name])
-            out[name] = (nodes, moved @ pose.R[i].T)
-        return out
+        rest = {name: np.zeros(len(body.dofs)) for name, body in self.bodies.items()}
+        shapes = rest if q is None else self.recover(t, q, driven)
+        return self.topology.deployed(self.state(t).pose, shapes)
 
     # Equilibrium at finite deflections.
 
@@ -528,16 +523,7 @@ class ElasticMechanism:
         parts, n = [trim.state.parts() for trim in trims], len(trims[0].q)
         sparsity, elastic = trims[0].state.sparsity, trims[0].state.motion.elastic
         zero = np.zeros(len(sparsity.indices))
-        return FrozenSeries(
-            times,
-            sparsity,
-            {
-                name: np.stack([own.get(name, zero) for own in parts])
-                for name in PARTS
-                if any(name in own for own in parts)
-            },
-            Q=np.zeros((len(trims), n)),
-            rigid=tuple(np.zeros((n, 0)) for _ in trims),
-            dofs=elastic.dofs,
-            frame=elastic.frame,
-        )
+        names = [name for name in PARTS if any(name in own for own in parts)]
+        values = {name: np.stack([own.get(name, zero) for own in parts]) for name in names}
+        Q, rigid = np.zeros((len(trims), n)), tuple(np.zeros((n, 0)) for _ in trims)
+        return FrozenSeries(times, sparsity, values, Q, rigid, elastic.dofs, elastic.frame)

@@ -122,10 +122,8 @@ class ElasticReduction:
     @cached_property
     def moving_pattern(self) -> ReducedPattern:
         """Where the values of bodies at finite displacements go."""
-        topology, bodies = self.topology, self.topology.moving
-        return ReducedPattern(
-            bodies.size, bodies.rows, bodies.cols, topology.touched, self.partition
-        )
+        touched, bodies = self.topology.touched, self.topology.moving
+        return ReducedPattern(bodies.size, bodies.rows, bodies.cols, touched, self.partition)
 
     def numbers_an_instant(self, stressed: bool, deflected: bool = False) -> int:
         """The numbers in the largest arrays that the matrices of one instant take."""

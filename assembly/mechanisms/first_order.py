@@ -119,29 +119,22 @@ class FirstOrderDeflections:
         """
         now, offsets = self.now, self.topology.offsets
         first, squares = [], []
-        for i, (body, stack) in enumerate(
-            zip(self.topology.bodies.values(), self.stacks, strict=True)
-        ):
+        pairs = zip(self.topology.bodies.values(), self.stacks, strict=True)
+        for i, (body, stack) in enumerate(pairs):
             d, twist, loading = (
                 self.d[:, offsets[i] : offsets[i + 1]], now.state.twist[:, i], now.loading[:, i],
             )  # fmt: skip
             changes = body.first_order
             first.append(stack.changes(twist, loading, linear.loads[i], changes.mobility(d)))
-            each = zip(d, loading, strict=True)
-            squares.append(
-                np.stack([stack.placed(changes.square_of(u, c)) for u, c in each], axis=1)
-            )
+            each = (changes.square_of(u, c) for u, c in zip(d, loading, strict=True))
+            squares.append(np.stack([stack.placed(square) for square in each], axis=1))
         of_first, of_square = (np.concatenate(own, axis=2) for own in (first, squares))
         springs = self._springs(0.0)
-        found, opposite = (
-            self.pattern.reduce_changes(
-                (linear.values[CHANGED], springs),
-                (of_square + sign * of_first, self._springs(sign) - springs),
-                self.T,
-                sign * self.slope,
-            )
-            for sign in (1.0, -1.0)
-        )
+        base, both = (linear.values[CHANGED], springs), []
+        for sign in (1.0, -1.0):
+            moved = of_square + sign * of_first, self._springs(sign) - springs
+            both.append(self.pattern.reduce_changes(base, moved, self.T, sign * self.slope))
+        found, opposite = both
         k = CHANGED.index(K)
         loads = sum(linear.parts[name] for name in LOAD_STIFFNESS if name in linear.parts)
         odd, even = 0.5 * (found[k] - opposite[k]), 0.5 * (found[k] + opposite[k])

@@ -332,9 +332,8 @@ class ReducedPattern:
         """T of a vector (masters, ...): all DOFs of all bodies."""
         full = np.zeros((self.size, *vector.shape[1:]), dtype=vector.dtype)
         full[self.masters] = vector
-        full[self.touched] = np.tensordot(
-            T, full[self.touched[self.partition.masters]], axes=(1, 0)
-        )
+        masters = self.touched[self.partition.masters]
+        full[self.touched] = np.tensordot(T, full[masters], axes=(1, 0))
         return full
 
     def matrix(self, T: Array, rate: bool = False) -> sp.csr_matrix:

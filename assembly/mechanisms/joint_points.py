@@ -75,12 +75,8 @@ def at_rest(nodes: Array, planar: bool) -> Carried:
 
 def still(instants: tuple[int, ...]) -> Carried:
     """A frame of the ground."""
-    return Carried(
-        Taylor(np.zeros((3, *instants, 3))),
-        _unturned(instants),
-        Taylor(np.zeros((3, *instants, 6, 0))),
-        _straight,
-    )
+    offset, W = (Taylor(np.zeros((3, *instants, *shape))) for shape in ((3,), (6, 0)))
+    return Carried(offset, _unturned(instants), W, _straight)
 
 
 def _unturned(instants: tuple[int, ...]) -> Taylor:
@@ -97,15 +93,11 @@ def by_nodes(path: Array) -> list[Carried]:
     W = np.zeros((*path.shape, 6))
     W[..., :3, :3] = E.swapaxes(-1, -2)
     W[..., 3:, 3:] = spins
-    return [
-        Carried(
-            Taylor(path[..., k, :3]),
-            Taylor(E[..., k, :, :]),
-            Taylor(W[..., k, :, :]),
-            partial(_bent, path[0, ..., k, 3:]),
-        )
-        for k in range(path.shape[-2])
-    ]
+    out = []
+    for k in range(path.shape[-2]):
+        offset, turn, own = map(Taylor, (path[..., k, :3], E[..., k, :, :], W[..., k, :, :]))
+        out.append(Carried(offset, turn, own, partial(_bent, path[0, ..., k, 3:])))
+    return out
 
 
 def _bent(phi: Array, X: Array) -> Array:

@@ -39,10 +39,7 @@ def triads(joint: Joint) -> tuple[Array, Array]:
     a, b = (unit_axis(axis) for axis in joint.axes)
     if joint.kind == "prismatic" and abs(a[2]) < 1e-12 and abs(b[2]) < 1e-12:
         # In the plane e₁ = −z, so that e₂ = e₃ × e₁ is the in-plane normal of the slide.
-        first, second = (
-            _with_first(a, np.array([0, 0, -1.0])),
-            _with_first(b, np.array([0, 0, -1.0])),
-        )
+        first, second = (_with_first(axis, np.array([0, 0, -1.0])) for axis in (a, b))
     elif joint.kind == "universal":
         # The two axes are perpendicular in space; each triad is only read along its own axis.
         first, second = _some_triad(a), _some_triad(b)
@@ -256,11 +253,9 @@ class JointRows:
         of their rates. The last ones are kept: they are asked for again while positions change.
         """
         times = np.asarray(t, dtype=float)
-        key = times.tobytes(), pace
-        last = self._last
+        key, last = (times.tobytes(), pace, lag is None), self._last
         if lag is not None or last[0] != key:
-            last = (key if lag is None else None), self._jets(times.ravel(), lag, pace)
-            self._last = last
+            self._last = last = key, self._jets(times.ravel(), lag, pace)
         jets = last[1].reshape(3, *times.shape, *self._constant.shape[1:])
         return Taylor(jets[..., :3]), Taylor(jets[..., 3])
 

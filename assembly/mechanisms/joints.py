@@ -373,16 +373,8 @@ class Bushing:
 
     def joint(self) -> Joint:
         """The joint that holds the two bodies where the bushing does not deflect."""
-        first, second = self.bodies
-        return fixed(
-            first,
-            self.at[0],
-            second,
-            self.at[1],
-            name=self.name,
-            turned=self.turned,
-            axis=self.axis,
-        )
+        (first, second), (a, b) = self.bodies, self.at
+        return _joint("fixed", first, a, second, b, self.name, self.axis, None, self.turned)
 
     def stiffness_at(self, t: float, size: int) -> Array:
         """Stiffness (size, size) at time t (s), size 6 or, in the plane, 3."""
@@ -497,16 +489,8 @@ def bushing(
     """
     a = tuple(float(v) for v in [*np.ravel(np.asarray(axis, dtype=float)), 0.0][:3])
     load = tuple(float(v) for v in np.ravel(np.asarray(preload, dtype=float)))
-    return Bushing(
-        (first, second),
-        (at_first, at_second),
-        stiffness,
-        damping,
-        load,
-        name or f"{first}-{second}",
-        float(turned),
-        a,
-    )
+    pair, points, name = (first, second), (at_first, at_second), name or f"{first}-{second}"
+    return Bushing(pair, points, stiffness, damping, load, name, float(turned), a)
 
 
 def determining(bushings: tuple[Bushing, ...], joints: tuple[Joint, ...]) -> list[bool]:

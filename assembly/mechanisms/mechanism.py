@@ -290,15 +290,7 @@ class Mechanism(ElasticMechanism):
                 raise MechanismError(FREE)
             shape = FirstOrderDeflections(self.dynamics, elastic, now, T.value, found, Q)
             parts, Q = shape.parts(T, transport), 0.0 * Q
-        return FrozenSeries(
-            times,
-            pattern.sparsity,
-            parts,
-            Q=Q,
-            rigid=rigid,
-            dofs=elastic.dofs,
-            frame=elastic.frame,
-        )
+        return FrozenSeries(times, pattern.sparsity, parts, Q, rigid, elastic.dofs, elastic.frame)
 
     def deflections(self, t: float) -> dict[str, Array]:
         """Deflections of elastic drives and bushings in equilibrium at time t.
@@ -355,11 +347,24 @@ class Mechanism(ElasticMechanism):
 
     @property
     def made_from(self) -> str:
-        """The parts of the mechanism, in one line."""
-        return _parts_in_words(self.topology, self.gravity)
+        """The parts of the mechanism with all their values, in one line."""
+        topology = self.topology
+        parts = dict(bodies=topology.bodies, joints=topology.joints, drivers=topology.drivers)
+        loads, gravity = topology.applied.loads, self.gravity
+        parts |= dict(bushings=topology.bushings, loads=loads, gravity=gravity)
+        words = [f"{key}={in_words(value)}" for key, value in parts.items()]
+        return f"Mechanism({', '.join(words)})"
 
     def __str__(self) -> str:
-        return _described(self.name, self.topology)
+        topology, count = self.topology, int(self.topology.offsets[-1])
+        lines = [f"mechanism {self.name}: {len(topology.bodies)} bodies, {count} DOFs"]
+        lines += [f"  {body}: {b.size} DOFs" for body, b in topology.bodies.items()]
+        lines += [f"  joint {j.name}: {j.kind}, {' – '.join(j.bodies)}" for j in topology.joints]
+        for drive in topology.drivers:
+            kind = "elastic" if drive.gives else "held" if drive.held else "not held"
+            lines.append(f"  driver of {drive.joint}: {kind}")
+        lines += [f"  bushing {b.name}: {' – '.join(b.bodies)}" for b in topology.bushings]
+        return "\n".join(lines)
 
 
 _SWEPT: ContextVar[tuple[Closure | None] | None] = ContextVar("swept", default=None)
@@ -426,24 +431,3 @@ def _positive(period: float) -> float:
     if not (np.isfinite(period) and period > 0.0):
         raise MechanismError(f"period: must be a positive time in s, got {period!r}")
     return float(period)
-
-
-def _described(name: str, topology: Topology) -> str:
-    """The parts of a mechanism, a line each."""
-    count = int(topology.offsets[-1])
-    lines = [f"mechanism {name}: {len(topology.bodies)} bodies, {count} DOFs"]
-    lines += [f"  {body}: {b.size} DOFs" for body, b in topology.bodies.items()]
-    lines += [f"  joint {j.name}: {j.kind}, {' – '.join(j.bodies)}" for j in topology.joints]
-    for drive in topology.drivers:
-        kind = "elastic" if drive.gives else "held" if drive.held else "not held"
-        lines.append(f"  driver of {drive.joint}: {kind}")
-    lines += [f"  bushing {b.name}: {' – '.join(b.bodies)}" for b in topology.bushings]
-    return "\n".join(lines)
-
-
-def _parts_in_words(topology: Topology, gravity: Array) -> str:
-    """The parts of a mechanism with all their values, in one line."""
-    parts = dict(bodies=topology.bodies, joints=topology.joints, drivers=topology.drivers)
-    parts |= dict(bushings=topology.bushings, loads=topology.applied.loads, gravity=gravity)
-    words = [f"{key}={in_words(value)}" for key, value in parts.items()]
-    return f"Mechanism({', '.join(words)})"

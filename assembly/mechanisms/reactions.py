@@ -134,19 +134,11 @@ class InverseDynamics:
         loading = unit_coefficients(omega, epsilon, weightless)
         forces = topology.applied.forces(state)
         steady = topology.compliance.forces(state.t, *x)
-        multipliers = self._multipliers(state, loading, forces, steady, gradient[0])
-        return Instant(
-            state,
-            frames,
-            x,
-            gradient[0],
-            Taylor(topology.spread(gradient)),
-            unit_coefficients(omega, epsilon, acceleration),
-            loading,
-            forces,
-            topology.compliance.total(multipliers, steady, gradient[0]),
-            steady,
-        )
+        wrench, jets = gradient[0], Taylor(topology.spread(gradient))
+        multipliers = self._multipliers(state, loading, forces, steady, wrench)
+        total = topology.compliance.total(multipliers, steady, wrench)
+        moving = unit_coefficients(omega, epsilon, acceleration)
+        return Instant(state, frames, x, wrench, jets, moving, loading, forces, total, steady)
 
     def _multipliers(
         self, state: RigidState, loading: Array, forces: Array, steady: Array, wrench: Array

@@ -73,10 +73,8 @@ class Topology:
         self.tie_names = [*(joint.name for joint in self.joints), *(b.name for b in self.bushings)]
         self.offsets: Index = np.cumsum([0, *(body.size for body in self.bodies.values())])
         tied = np.array([point.point for point in points])[row_points[: len(self.rows)]]
-        far = max(
-            float(np.abs(x).max())
-            for x in (tied * self.rows.distance[:, None], self.rows.directions)
-        )
+        reaches = tied * self.rows.distance[:, None], self.rows.directions
+        far = max(float(np.abs(x).max()) for x in reaches)
         self.length = far if far > 0.0 else 1.0
         self.read = self._find_read()
         row, entry = np.nonzero(self.read)
@@ -147,6 +145,15 @@ class Topology:
         if body not in self.bodies:
             raise MechanismError(f"no body {body!r}; bodies are {', '.join(self.bodies)}")
         return list(self.bodies).index(body)
+
+    def deployed(self, pose: Pose, shapes: Mapping[str, Any]) -> dict[str, tuple[Array, Any]]:
+        """By body: nodes (N, 3) of the rigid motion and displacements (N, 3), m, in fixed axes, of
+        its degrees of freedom."""
+        out = {}
+        for i, (name, body) in enumerate(self.bodies.items()):
+            nodes = pose.r[i] + body.dofs.coordinates @ pose.R[i].T
+            out[name] = (nodes, body.dofs.displacement(shapes[name]) @ pose.R[i].T)
+        return out
 
     @cached_property
     def moving(self) -> MovingBodies:
@@ -375,9 +382,8 @@ class Topology:
             keeper = joint.bodies.index(preferred.get(joint.name, joint.bodies[0]))
             strong = 100.0 if joint.name in preferred else 2.0
             rows = [row for row, name in enumerate(self.rows.joints) if name == joint.name]
-            other = np.intersect1d(
-                self._unknowns_of(2 * k + 1 - keeper), np.flatnonzero(read[rows].any(axis=0))
-            )
+            known = np.flatnonzero(read[rows].any(axis=0))
+            other = np.intersect1d(self._unknowns_of(2 * k + 1 - keeper), known)
             weight[other] = np.maximum(weight[other], strong)
         return weight
 

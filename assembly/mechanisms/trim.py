@@ -212,12 +212,7 @@ class Trim:
             By body: positions (N, 3) of the rigid motion and displacements (N, 3), m.
         """
         motion = self.state.motion
-        pose, out = motion.state.pose, {}
-        for i, (name, body) in enumerate(motion.topology.bodies.items()):
-            moved = body.dofs.displacement(self.displacements[name])
-            nodes = pose.r[i] + body.dofs.coordinates @ pose.R[i].T
-            out[name] = (nodes, moved @ pose.R[i].T)
-        return out
+        return motion.topology.deployed(motion.state.pose, self.displacements)
 
     @property
     def reactions(self) -> dict[str, Reaction]:

@@ -155,12 +155,7 @@ class Steady:
 
     def at(self, t: float) -> Kinematics:
         """Kinematics at time t (s)."""
-        return Kinematics(
-            as_vector(self.omega, "omega"),
-            as_vector(self.epsilon, "epsilon"),
-            as_vector(self.acceleration, "acceleration"),
-            as_vector(self.velocity, "velocity"),
-        )
+        return Kinematics(**{name: as_vector(x, name) for name, x in vars(self).items()})
 
 
 @dataclass(frozen=True)

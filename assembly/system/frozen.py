@@ -162,10 +162,7 @@ class FrozenSystem:
         -------
         Combination
         """
-        total = Combination((self.n, self.n))
-        for name in names:
-            total = total + self.parts[name]
-        return total
+        return sum((self.parts[name] for name in names), Combination((self.n, self.n)))
 
     @cached_property
     def damping(self) -> sp.csr_matrix:
@@ -200,11 +197,9 @@ class FrozenSystem:
         if unknown:
             raise InputError(f"no such part: {sorted(unknown)[0]!r}; parts are {', '.join(PARTS)}")
         parts: dict[str, Any] = {name: self.parts[name] for name in (*names, "M")}
-        parts |= dict(
-            Q=self.Q, rigid=self.rigid, dofs=self.dofs, frame=self.frame, parameters=self.parameters
-        )
-        parts |= changes
-        return FrozenSystem(**parts)
+        kept = ("Q", "rigid", "dofs", "frame", "parameters")
+        parts |= {name: getattr(self, name) for name in kept}
+        return FrozenSystem(**parts | changes)
 
     # Structure. A part that may be damping or circulatory counts as such, however small: the sizes
     # of different parts are not compared.
@@ -267,8 +262,7 @@ class FrozenSystem:
             kind = "symmetric" if part.is_symmetric else "skew" if part.is_skew else "general"
             size = float(np.sqrt((A.data**2).sum())) if A.nnz else 0.0
             lines.append(f"  {name:<12} {kind:<10} {A.nnz:>9} nonzeros   ‖·‖_F = {size:.4g}")
-        m = self.rigid.shape[1]
-        lines.append(f"  free mobilities: {m}")
+        lines.append(f"  free mobilities: {self.rigid.shape[1]}")
         return "\n".join(lines)
 
 
@@ -330,9 +324,8 @@ class FrozenSeries:
             for name, (key, data) in parts.items():
                 row = values.setdefault(name, np.zeros((len(systems), len(keys))))[i]
                 np.add.at(row, np.searchsorted(keys, key), data)
-        pattern = Pattern(
-            first.n, columns, np.append(0, np.bincount(rows, minlength=first.n).cumsum())
-        )
+        indptr = np.append(0, np.bincount(rows, minlength=first.n).cumsum())
+        pattern = Pattern(first.n, columns, indptr)
         Q, rigid = np.stack([system.Q for system in systems]), tuple(s.rigid for s in systems)
         return cls(times, pattern, values, Q, rigid, first.dofs, first.frame)
 
@@ -341,21 +334,13 @@ class FrozenSeries:
         """Series on one pattern, one after the other."""
         if len(parts) == 1:
             return parts[0]
-        names = dict.fromkeys(name for part in parts for name in part.values)
-        width = len(parts[0].pattern.indices)
-        values = {
-            name: np.concatenate(
-                [part.values.get(name, np.zeros((len(part), width))) for part in parts]
-            )
-            for name in names
-        }
-        return replace(
-            parts[0],
-            times=np.concatenate([part.times for part in parts]),
-            values=values,
-            Q=np.concatenate([part.Q for part in parts]),
-            rigid=tuple(fields for part in parts for fields in part.rigid),
-        )
+        values, width = {}, len(parts[0].pattern.indices)
+        for name in dict.fromkeys(name for part in parts for name in part.values):
+            each = [part.values.get(name, np.zeros((len(part), width))) for part in parts]
+            values[name] = np.concatenate(each)
+        times, Q = (np.concatenate([getattr(part, x) for part in parts]) for x in ("times", "Q"))
+        rigid = tuple(fields for part in parts for fields in part.rigid)
+        return replace(parts[0], times=times, values=values, Q=Q, rigid=rigid)
 
     def summed(self) -> FrozenSeries:
         """The same with three parts only: M, all damping as C, all stiffness as K.

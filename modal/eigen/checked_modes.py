@@ -179,13 +179,8 @@ def restored(quadratic: Quadratic, modes: Modes) -> Modes:
     lam, X, Y = modes.eigenvalues, d * modes.right, d * modes.left
     phase = normalizing_phase(X)
     X, Y = X * phase, Y * phase
-    return replace(
-        modes,
-        right=X,
-        left=Y,
-        backward_error=quadratic.backward_error(lam, X),
-        condition_number=condition_numbers(quadratic, lam, X, Y),
-    )
+    error, condition = quadratic.backward_error(lam, X), condition_numbers(quadratic, lam, X, Y)
+    return replace(modes, right=X, left=Y, backward_error=error, condition_number=condition)
 
 
 def _kind(problem: ModeProblem, lam: Complex, X: Complex) -> NDArray[np.str_]:
@@ -244,10 +239,8 @@ def restore_axis(quadratic: Quadratic, pairs: Pairs) -> Pairs:
     alone = (np.abs(lam.real) <= GROUP * np.abs(lam)) & _alone(lam) & (lam.imag != 0.0)
     if not quadratic.conservative:
         return replace(pairs, eigenvalues=np.where(alone, 1j * lam.imag, lam))
-    MX, CX, KX = quadratic.images(X)
-    m = np.einsum("ij,ij->j", X.conj(), MX).real
-    c = np.einsum("ij,ij->j", X.conj(), CX).imag
-    k = np.einsum("ij,ij->j", X.conj(), KX).real
+    m, c, k = (np.einsum("ij,ij->j", X.conj(), image) for image in quadratic.images(X))
+    m, c, k = m.real, c.imag, k.real
     size = np.abs(lam)
     slope = np.abs(2.0 * lam * m + 1j * c)
     reach = ZERO * (size**2 * m + size * np.abs(c) + np.abs(k))

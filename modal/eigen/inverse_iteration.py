@@ -93,12 +93,9 @@ def iterated(quadratic: Quadratic, group: Pairs) -> Pairs | None:
     sigma, X, Yc, solves = spans
     constant = quadratic.residual(np.full(X.shape[1], sigma), X)
     slope, mass = _slope(quadratic, sigma, X), times(quadratic.M, X)
-    A0, A1, A2 = (Yc.T @ image for image in (constant, slope, mass))
     real = sigma.imag == 0.0 and not group.eigenvalues.imag.any()
-    if real:
-        mu, right, left = _smallest(A0.real, A1.real, A2.real, abs(sigma))
-    else:
-        mu, right, left = _smallest(A0, A1, A2, abs(sigma))
+    products = (Yc.T @ image for image in (constant, slope, mass))
+    mu, right, left = _smallest([A.real if real else A for A in products], abs(sigma))
     values = sigma + mu
     if len(values) < len(group.eigenvalues):
         return None
@@ -158,15 +155,13 @@ def _slope(quadratic: Quadratic, sigma: complex, X: Complex) -> Complex:
     return times(quadratic.M, X) * (2.0 * sigma) + times(quadratic.C, X)
 
 
-def _smallest(
-    A0: NDArray[Any], A1: NDArray[Any], A2: NDArray[Any], size: float
-) -> tuple[Complex, ...]:
+def _smallest(pencil: list[NDArray[Any]], size: float) -> tuple[Complex, ...]:
     """The p smallest eigenvalues μ of A0 + μA1 + μ²A2 (p, p), right and left vectors.
 
     size: what μ is measured in.
     """
+    A0, A1, A2 = (size**k * A for k, A in enumerate(pencil))
     p = len(A0)
-    A1, A2 = size * A1, size**2 * A2
     weight = max(np.linalg.norm(A1), np.linalg.norm(A2)) or 1.0
     A, B = companion(A2 / weight, A1 / weight, A0 / weight)
     nu, left, right = la.eig(A, B, left=True, right=True)

@@ -75,10 +75,8 @@ def missing_inside(
     count = FIRST
     while True:
         p = path.fit(count)
-        arcs = [
-            (2 * j / path.steps(count), 2 * (j + 1) / path.steps(count))
-            for j in range(path.steps(count) // 2)
-        ]
+        steps = path.steps(count)
+        arcs = list(pairwise((np.arange(0, steps + 1, 2) / steps).tolist()))
         turns = [path.turn(p, *arc) for arc in arcs]
         hard = [arc for arc, turn in zip(arcs, turns, strict=True) if turn is None]
         if count < MOST and 2 * len(hard) > len(arcs):
@@ -259,12 +257,11 @@ def is_definite(quadratic: Quadratic, chain: NullChain | None) -> bool:
     """Conservative with K positive definite, but for the null space of the chain."""
     if not quadratic.conservative:
         return False
-    try:
+    with suppress(SingularSystemError):
         factor, structure = factorize(quadratic, chain)
-    except SingularSystemError:
-        return False
-    factor.destroy()
-    return structure == "spd"
+        factor.destroy()
+        return structure == "spd"
+    return False
 
 
 def _by_inertia(quadratic: Quadratic, zeros: int) -> Count:

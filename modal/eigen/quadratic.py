@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from assembly.linalg.combination import Combination
 from assembly.linalg.symmetric import ROUND_OFF, SMALL, symmetry_of
-from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.tolerances import HALF, ZERO
 from modal.types import Array, Complex, Mask
 
@@ -213,14 +213,10 @@ def diagonally_scaled(A: sp.csr_matrix, d: Array) -> sp.csr_matrix:
 
 def in_units(system: FrozenSystem, d: Array) -> FrozenSystem:
     """The system in the degrees of freedom q/d; its operators stay symmetric or skew."""
-    parts: dict[str, Any] = {
-        name: Combination.of(
-            system.n,
-            [weight for weight, _ in system.parts[name].terms],
-            [diagonally_scaled(A.tocsr(), d) for _, A in system.parts[name].terms],
-        )
-        for name in PARTS
-    }
+    parts: dict[str, Any] = {}
+    for name, part in system.parts.items():
+        scaled = [diagonally_scaled(A.tocsr(), d) for _, A in part.terms]
+        parts[name] = Combination.of(system.n, [weight for weight, _ in part.terms], scaled)
     return FrozenSystem(**parts, rigid=system.rigid / d[:, None], parameters=system.parameters)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -24,7 +25,7 @@ from modal.eigen.prescribed import prescribed_modes
 from modal.eigen.quadratic import Quadratic, in_units, times
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
-from modal.eigen.solvers.engines import Engine, arnoldi, krylov_schur
+from modal.eigen.solvers.engines import arnoldi, krylov_schur
 from modal.eigen.solvers.krylov import nearest_modes, solve_krylov
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
@@ -178,25 +179,15 @@ def _modes(
         frozen = in_units(system, quadratic.scaling)
         solved = Quadratic(frozen)
     try:
-        modes = (
-            _with_found_null_space(frozen, solved, run)
-            if deflation == "auto"
-            else run(frozen, solved)
-        )
+        if deflation == "auto":
+            modes = _with_found_null_space(frozen, solved, run)
+        else:
+            modes = run(frozen, solved)
     except ConvergenceError as stopped:
         if scaled and isinstance(stopped.partial, Modes):
             raise ConvergenceError(str(stopped), restored(quadratic, stopped.partial)) from None
         raise
     return _with_prescribed(system, restored(quadratic, modes) if scaled else modes)
-
-
-def engine_of(backend: str, target: complex) -> tuple[Engine, str]:
-    """The Krylov method of a backend, and its name: ARPACK where SLEPc is not installed.
-
-    About a target off the real axis the operator is complex, which real builds of SLEPc do not
-    take.
-    """
-    return ENGINES[backend if installed("slepc4py") and target.imag == 0.0 else "scipy"]
 
 
 def _with_prescribed(system: FrozenSystem, modes: Modes) -> Modes:
@@ -294,17 +285,13 @@ def _block(problem: ModeProblem, seed: int, share: float = 0.1) -> Modes | None:
     quadratic, chain = problem.quadratic, problem.chain
     if not quadratic.system.symmetric_mass or not has_symmetric_null_space(quadratic, chain):
         return None
-    solver: BlockSolver | None = None
-    try:
+    with suppress(AccuracyError, ConvergenceError, SingularSystemError), ExitStack() as stack:
         solver = BlockSolver(quadratic, chain, problem.rigid)
+        stack.callback(solver.destroy)
         aim = share * problem.tolerance
         found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
         return checked_modes(problem, found, certified=problem.certify or None)
-    except (AccuracyError, ConvergenceError, SingularSystemError):
-        return None
-    finally:
-        if solver is not None:
-            solver.destroy()
+    return None
 
 
 def _is_open(quadratic: Quadratic, found: Pairs, k: int) -> bool:
@@ -322,7 +309,10 @@ def _is_open(quadratic: Quadratic, found: Pairs, k: int) -> bool:
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
     quadratic, chain, n = problem.quadratic, problem.chain, problem.quadratic.n
     target, limit = problem.target, LAPACK * n**3 / APPLICATION if n <= SMALL else np.inf
-    engine, method = engine_of(problem.backend, target)
+    # About a target off the real axis the operator is complex, which real builds of SLEPc do not
+    # take.
+    real = installed("slepc4py") and target.imag == 0.0
+    engine, method = ENGINES[problem.backend if real else "scipy"]
     limited = partial(engine, applications=limit)
     operator = ShiftInvert(quadratic, chain, target * (1.0 + COARSE))
 
@@ -344,8 +334,7 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
             modes = _dense(problem) if n <= SMALL else _block(problem, seed)
             if modes is not None:
                 return modes
-        if found is None:
-            found = search(problem, find)
+        found = found or search(problem, find)
         return checked_modes(problem, found, adjoint, problem.certify or None)
     except ConvergenceError as stopped:
         if n <= SMALL:

@@ -156,12 +156,9 @@ class Pairs:
             whole = rotated(X)
             return np.where(which, np.where(second, whole.imag, whole.real), X)
 
-        return replace(
-            made,
-            eigenvalues=np.where(which, made.eigenvalues.real, made.eigenvalues),
-            right=parts(made.right),
-            left=None if made.left is None else parts(made.left),
-        )
+        values = np.where(which, made.eigenvalues.real, made.eigenvalues)
+        left = None if made.left is None else parts(made.left)
+        return replace(made, eigenvalues=values, right=parts(made.right), left=left)
 
     def nearest(self, target: complex) -> Pairs:
         """Sorted by distance to the target."""

@@ -150,14 +150,11 @@ class Completeness:
         wider = np.hypot(self._coupling, 0.5 * (self._high - self._low))
         sketched = np.array([coupling(projected, image, weights) for weights in self.changes])
         skew = np.array([couple_skew(projected, image, weights) for weights in self.changes])
-        return ComplementForms(
-            self._mass,
-            self._low,
-            self._high,
-            coupling(projected, image, reference.mass_weights),
-            np.minimum(sketched, wider + skew),
-            np.array([coupling(projected, image, weights) for weights in self.damping]),
-        )
+        of_mass = coupling(projected, image, reference.mass_weights)
+        of_changes = np.minimum(sketched, wider + skew)
+        of_damping = np.array([coupling(projected, image, weights) for weights in self.damping])
+        ends = self._mass, self._low, self._high
+        return ComplementForms(*ends, of_mass, of_changes, of_damping)
 
     def local(
         self, forms: ComplementForms, shared: Projected, smaller: Projected, Q: Array

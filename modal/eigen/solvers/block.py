@@ -85,15 +85,9 @@ class BlockSolver:
                 if self.noise == ZERO:
                     break
                 self.noise = ZERO  # what is left are errors of the projected problem
-        pairs = Pairs(
-            lam,
-            self.basis.shapes(Y),
-            self.reference.name,
-            "block Rayleigh–Ritz",
-            self.reference.solves,
-            None if self.exact else self.basis.shapes(Z),
-            self.accuracy,
-        )
+        right, left = self.basis.shapes(Y), None if self.exact else self.basis.shapes(Z)
+        name, method, solves = self.reference.name, "block Rayleigh–Ritz", self.reference.solves
+        pairs = Pairs(lam, right, name, method, solves, left, self.accuracy)
         if done[: self.k].all() or self.basis.complete:
             return pairs
         raise ConvergenceError(

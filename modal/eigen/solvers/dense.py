@@ -106,12 +106,8 @@ def definite_but_for(
     coupling = -la.solve_triangular(L, CV[rest].T, lower=True)
     inner = np.ix_(rest, rest)
     cross = mass.T @ coupling
-    found = definite(
-        M[inner] - mass.T @ mass,
-        C[inner] - cross + cross.T,
-        K[inner] + coupling.T @ coupling,
-        k,
-    )
+    M, C = M[inner] - mass.T @ mass, C[inner] - cross + cross.T
+    found = definite(M, C, K[inner] + coupling.T @ coupling, k)
     if found is None:
         return None
     theta, b = found

@@ -90,7 +90,6 @@ def krylov_schur(
     """
     from petsc4py import PETSc
 
-    n = len(start)
     for attempt in range(ATTEMPTS):
         try:
             ncv = max(2 * count, count + 16) + attempt
@@ -102,7 +101,7 @@ def krylov_schur(
                 raise
             reason = str(fault).splitlines()[-1]
     raise ConvergenceError(
-        f"SLEPc's projected problem for {count} of {n} eigenvalues failed: {reason}", None
+        f"SLEPc's projected problem for {count} of {len(start)} eigenvalues failed: {reason}", None
     )
 
 
@@ -168,15 +167,9 @@ def arnoldi(
     for attempt in range(ATTEMPTS):
         ncv = min(n, max(2 * asked + 2, 20) + attempt)
         try:
-            _, vectors = spla.eigs(
-                operator,
-                asked,
-                which="LM",
-                v0=start,
-                tol=tolerance,
-                ncv=ncv,
-                maxiter=int(min(MOST_STEPS, max(2.0, 2.0 * applications / ncv))),
-            )
+            most = int(min(MOST_STEPS, max(2.0, 2.0 * applications / ncv)))
+            limits = dict(tol=tolerance, ncv=ncv, maxiter=most)
+            _, vectors = spla.eigs(operator, asked, which="LM", v0=start, **limits)
             return Invariant(real_span(orthonormal(vectors)), True)
         except spla.ArpackError as fault:
             if isinstance(fault, spla.ArpackNoConvergence):
