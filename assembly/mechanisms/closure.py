@@ -247,19 +247,19 @@ class Closure:
         shortest = EQUAL * step
         while True:
             t = last.t + sign * step
-            if len(anchors) > 1:  # extrapolated from the last two
-                pose = between(anchors, np.array([len(anchors) - 2]), np.array([t]))[0].at(0)
-            else:
-                pose = last.ahead(t - last.t)
+            pose = last.ahead(t - last.t)
+            if len(anchors) > 1:
+                ahead, usable = between(anchors, np.array([len(anchors) - 2]), np.array([t]))
+                pose = ahead.at(0) if usable[0] else pose
             found = self._newton(t, pose)
             moved = np.inf if found is None else float(last.pose.distance(found, self.length))
             if found is not None and moved <= STRIDE:
                 farther = 0.9 * STRIDE / max(moved, 0.25 * STRIDE)
                 self._step[sign] = min(farther * step, longest)
-                ahead = self._rates(t, found)
-                if ahead.jacobian.side != last.jacobian.side:
-                    self._crossed(last, ahead)
-                return ahead
+                state = self._rates(t, found)
+                if state.jacobian.side != last.jacobian.side:
+                    self._crossed(last, state)
+                return state
             step *= 0.5
             if step < shortest:
                 self._stuck(t, last.t, last.pose)

@@ -15,13 +15,10 @@ from scipy.spatial.transform import Rotation
 
 from assembly.elements.taylor import Taylor
 from assembly.kinematics import Kinematics, skew
-from assembly.magnitudes import ROUND_OFF
 from assembly.mechanisms.joint_rows import Frames
 from assembly.types import Array, Index, Mask
 
 SINGULAR = 1e-8  # smallest over largest singular value of the scaled Jacobian
-# Largest entry of RᵀR − I that one step of Newton's polar iteration removes.
-STRAIGHT = np.sqrt(ROUND_OFF)
 
 
 class Jacobian:
@@ -191,12 +188,15 @@ def moving_frames(pose: Pose, twist: Array, rate: Array) -> Frames:
     return Frames(Taylor(origin), Taylor(rotation))
 
 
-def between(states: Sequence[RigidState], first: Index, t: Array) -> tuple[Pose, Mask]:
+def between(
+    states: Sequence[RigidState], first: Index, t: Array, straight: float = 1e-3
+) -> tuple[Pose, Mask]:
     """The poses at times t (P,), each between the states number `first` (P,) and the next one, by
     quintic Hermite interpolation of all frames.
 
     The error is of sixth order in the time between. False where that is too long for interpolated
-    rotations to be nearly rotations.
+    rotations to be nearly rotations. straight: largest entry of RᵀR − 1 that three steps of Newton
+    and Schulz remove.
     """
     near, place = np.unique(np.concatenate([first, first + 1]), return_inverse=True)
     chosen = [states[n] for n in near]
@@ -217,8 +217,10 @@ def between(states: Sequence[RigidState], first: Index, t: Array) -> tuple[Pose,
         )
     )
     stretch = R.swapaxes(-1, -2) @ R - np.eye(3)
-    usable = np.abs(stretch).max(axis=(-3, -2, -1)) <= STRAIGHT
-    return Pose(r, R - 0.5 * R @ stretch), np.asarray(usable)
+    usable = np.abs(stretch).max(axis=(-3, -2, -1)) <= straight
+    for _ in range(3):
+        R = R @ (1.5 * np.eye(3) - 0.5 * R.swapaxes(-1, -2) @ R)
+    return Pose(r, R), np.asarray(usable)
 
 
 def _hermite(s: Array, h: Array) -> Array:

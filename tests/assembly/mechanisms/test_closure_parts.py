@@ -198,6 +198,9 @@ def test_a_turn_takes_few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(apart) <= STRIDE
     assert np.mean(apart) > 0.75 * STRIDE
     assert len(solved) < 2.5 * len(apart)
+    between_them = followed.states(np.linspace(0.0, 0.9, 50) * closure.period).pose.R
+    for R in (*between_them, *(pose.R for pose in poses)):
+        assert_allclose(R.swapaxes(-1, -2) @ R, np.eye(3) + 0.0 * R, atol=1e-14)
 
 
 def test_laws_are_read_once_at_an_instant() -> None:
