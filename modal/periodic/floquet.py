@@ -29,7 +29,7 @@ from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
-from modal.periodic.tolerances import ACCURACY, DENSE, DENSE_LIMIT, FAST, GAIN, TOLERANCE
+from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, FAST, GAIN, TOLERANCE
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
 from modal.reduction.tolerances import GUARD
@@ -75,8 +75,8 @@ def floquet(
     method : {"dense", "reduced"}, optional
         "dense" computes the whole monodromy; it is the default for callables and for up to 60
         degrees of freedom without fast modes, or whose fast modes decouple. "reduced" computes
-        the k slowest modes in all coordinates, of more than 150 degrees of freedom on the space
-        of the frozen modes at several instants, or on `basis`; it is the default of larger models.
+        the k slowest modes on the space of the frozen modes at several instants, or on `basis`;
+        it is the default of larger models.
     k : int, default 12
         Number of modes of "reduced": those of the slowest shapes; fewer where all others decay to
         nothing within a period and cannot be told apart.
@@ -178,12 +178,9 @@ def floquet(
 def _on_frozen_modes(
     model: Any, basis: Any, period: float, t0: float, k: int, progress: bool | None
 ) -> GalerkinModel:
-    """The model on `basis`, by default all of a small one, else the k slowest frozen modes, and
-    GUARD more, at instants of the period."""
-    n = SecondOrderModel(model).at(t0).n
-    if basis is None and n <= DENSE:
-        basis = np.eye(n)
-    elif basis is None:
+    """The model on `basis`, or on the k slowest frozen modes, and GUARD more, at instants of the
+    period."""
+    if basis is None:
         count = 1 if isinstance(model, FrozenSystem) else INSTANTS
         times = (t0 + period * np.arange(count) / count).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)

@@ -74,8 +74,6 @@ class GalerkinModel:
         self._equations = SecondOrderModel(model)
         if self.V.ndim != 2 or not np.all(np.isfinite(self.V)):
             raise InputError(f"basis: expected finite numbers (n, r), got shape {self.V.shape}")
-        n, r = self.V.shape
-        self.whole = n == r and np.array_equal(self.V, np.eye(n))
 
     def freeze(self, t: float) -> FrozenSystem:
         """The projected system at t: every named part, and the load."""
@@ -91,8 +89,6 @@ class GalerkinModel:
 
     def freeze_many(self, times: Array) -> Matrices:
         """The projected matrices at times (P,), s."""
-        if self.whole:
-            return Matrices(*self._equations.matrices(times))
         systems, V = self._equations.several(times), self.V
         sums = [[V.T @ (A @ V) for A in (s.M, s.damping, s.stiffness)] for s in systems]
         return Matrices(*(np.stack(part) for part in zip(*sums, strict=True)))
@@ -108,9 +104,7 @@ class GalerkinModel:
     def missing(self, times: Array, q: Complex, v: Complex, a: Complex) -> tuple[Array, Array]:
         """The size √(ρᴴK⁻¹ρ) of what the space misses, (P, k), twice, as of a `ReducedMotion`; q,
         v, a: displacement, velocity and acceleration (P, r, k)."""
-        out = np.zeros((len(times), q.shape[2]))
-        if self.whole:
-            return out, out
+        out = np.empty((len(times), q.shape[2]))
         for n, system in enumerate(self._equations.several(times)):
             x, rate, force = (self.V @ part[n] for part in (q, v, a))
             residual = system.M @ force + system.damping @ rate + system.stiffness @ x
