@@ -94,7 +94,7 @@ def _greedy(J: Array, weight: Array) -> Index:
         sizes = np.linalg.norm(J, axis=1)
         score = sizes.min(axis=0) * weight
         score[chosen] = -1.0
-        column = int(score.argmax())
+        column = _largest(score)
         chosen.append(column)
         direction = J[:, :, column] / np.maximum(sizes[:, column, None], np.finfo(float).tiny)
         J = J - direction[:, :, None] * np.einsum("km,kmc->kc", direction, J)[:, None, :]
@@ -114,8 +114,14 @@ def _exchanged(J: Array, slaves: Index) -> Index:
             return slaves
         ratio = np.abs(np.linalg.solve(J[:, :, slaves], J[:, :, masters]))
         grown = (sizes[:, None, None] * ratio).min(axis=0)
-        i, j = np.unravel_index(int(grown.argmax()), grown.shape)
+        i, j = np.unravel_index(_largest(grown), grown.shape)
         if grown[i, j] <= 1.01 * sizes.min():
             return slaves
         slaves[i] = masters[j]
     return slaves
+
+
+def _largest(values: Array) -> int:
+    """The flat index of the first of the largest: alike nodes differ by round-off only, which must
+    not choose between them."""
+    return int((values >= (1.0 - EQUAL) * values.max()).argmax())

@@ -17,6 +17,7 @@ from assembly.linalg.combination import Combination, Pattern, Patterned
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.closure_equations import STRIDE, ClosureEquations
 from assembly.mechanisms.rigid_state import Jacobian, Pose, RigidState, between
+from assembly.mechanisms.transformation import choose_partition
 from assembly.motion.laws import FunctionLaw
 
 Array = NDArray[np.float64]
@@ -229,3 +230,16 @@ def test_laws_are_read_once_at_an_instant() -> None:
     times.clear()
     machine.position(1.0)
     assert len(times) <= len(set(times)) + 2
+
+
+def test_alike_nodes_are_eliminated_whatever_the_round_off() -> None:
+    """Nodes on both sides of a joint may move its conditions by as much: the same ones are
+    eliminated in mechanisms that differ by round-off, so that their matrices compare."""
+    rng = np.random.default_rng(3)
+    half = rng.standard_normal((4, 5, 6))
+    alike = np.concatenate([half, half, rng.standard_normal((4, 5, 3))], axis=2)
+    chosen = {
+        tuple(choose_partition(alike * (1.0 + noise), np.ones(15)).slaves.tolist())
+        for noise in 1e-13 * rng.standard_normal((20, *alike.shape))
+    }
+    assert len(chosen) == 1

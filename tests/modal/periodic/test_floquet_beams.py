@@ -213,16 +213,6 @@ def test_coefficients_that_still_fall_are_no_round_off() -> None:
     assert found is not None and found.instants == 128 and found.deviation < 1e-12
 
 
-def test_a_small_model_needs_no_frozen_modes_as_a_basis(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = slider_crank.model(elements=2)
-    due = modal.floquet(mechanism, mechanism.period, method="dense")
-    monkeypatch.delattr("modal.periodic.floquet.modal_basis")
-    found = modal.floquet(mechanism, mechanism.period, k=3, method="reduced")
-    for exponent, error in zip(found.exponents, found.error, strict=True):
-        apart = np.abs(np.exp((due.exponents - exponent) * mechanism.period) - 1.0)
-        assert apart.min() <= error * mechanism.period + 1e-9
-
-
 def test_an_analysis_that_knows_no_mode_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     modes = slow_modes._Slow.modes
 
