@@ -75,7 +75,9 @@ def _settled(
             step[k] = -np.asarray(factors[numbers[k]].solve(state.residual[k]))
         size, before, twice = np.linalg.norm(step, axis=-1), last[numbers], again[numbers]
         rate = size / before
-        kept = quiet | ((formed[numbers] > 0) & (size * rate**reach <= allowed))
+        # What no longer falls is round-off, which another stiffness would not lower.
+        still = twice & (rate > 0.5) & (size <= STEP_TOLERANCE * np.linalg.norm(state.q, axis=-1))
+        kept = quiet | still | ((formed[numbers] > 0) & (size * rate**reach <= allowed))
         new = np.flatnonzero(~kept)
         at = state if len(new) == len(numbers) else state.at(new)
         for k, stiffness in zip(new, at.stiffness() if len(new) else (), strict=True):
@@ -89,9 +91,9 @@ def _settled(
         wild, tired = turns | ~np.isfinite(size), formed[numbers] > ITERATIONS
         step[quiet | wild], last[numbers], again[numbers] = 0.0, size, kept
         moved = state.motion.closed(state.q + step, 0.0 * step, 0.0 * step, state.path[0])
-        left = np.where(twice, size * rate / (1.0 - rate), size)
+        left = np.where(twice, size * rate / np.maximum(1.0 - rate, ROUND_OFF), size)
         near = size <= STEP_TOLERANCE * np.linalg.norm(moved.q, axis=-1)
-        ends = quiet | np.where(kept, left <= allowed, near) | wild | tired
+        ends = quiet | still | np.where(kept, left <= allowed, near) | wild | tired
         for k in np.flatnonzero(ends):
             out[numbers[k]] = moved.at(k), int(formed[numbers[k]])
             if wild[k] or tired[k]:
