@@ -200,7 +200,7 @@ def _on_space(request: Request, kind: str | None, kept: Kept | None) -> SpaceSou
             "backend: a reduced basis needs instants that share their operators; choose another "
             "backend"
         )
-    held = bool(2 * request.count <= first.n <= SMALL and not first.rigid.shape[1])
+    held = first.n <= SMALL and not first.rigid.shape[1]
     if not (moves and held and hasattr(sweep.model, "freeze_many") and not asked):
         return None
     if kind not in (None, SmoothSource.kind):
