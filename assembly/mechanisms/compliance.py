@@ -278,13 +278,12 @@ class Compliance:
         gradient (≥ 2, P, rows, J): with its first rate.
         """
         G, dG = gradient[:2]
-        K, D, transport = np.zeros((3, *G.shape[:-2], G.shape[-1], G.shape[-1]))
+        forces = np.zeros((3, *G.shape))
         for rows, S, c in self._springs:
-            g, rate, stiffness, damping = G[..., rows, :], dG[..., rows, :], S(times), c(times)
-            gt = g.swapaxes(-1, -2)
-            K += gt @ stiffness @ g
-            D += gt @ damping @ g
-            transport += gt @ damping @ rate
+            g, rate, damping = G[..., rows, :], dG[..., rows, :], c(times)
+            for out, part in zip(forces, (S(times) @ g, damping @ g, damping @ rate), strict=True):
+                out[..., rows, :] = part
+        K, D, transport = G.swapaxes(-1, -2) @ forces
         return K, D, transport
 
 

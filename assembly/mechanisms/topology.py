@@ -209,7 +209,14 @@ class Topology:
 
     def spread(self, gradient: Array) -> Array:
         """Gradients (..., rows, 12) over the constrained DOFs, (..., rows, J)."""
-        return np.asarray(self.on_units(gradient) @ self.seen[:-1])
+        return self.spread_units(self.on_units(gradient))
+
+    def spread_units(self, values: Array, seen: Array | None = None) -> Array:
+        """Values (..., k, units) over the constrained DOFs, (..., k, J). seen: as of `curvature`."""
+        if seen is not None:
+            return np.asarray(values @ seen)
+        flat = values.reshape(-1, len(self.units))
+        return np.asarray(flat @ self.motions[:, self.touched]).reshape(*values.shape[:-1], -1)
 
     def frames(self, bodies: Frames) -> Frames:
         """The frames of all points on undeformed bodies."""
@@ -268,8 +275,9 @@ class Topology:
         DOFs, so the gradient matters too. seen, fitted: of the points where the bodies are
         deformed; `self.seen` and `self.fitted` at rest.
         """
-        seen = self.seen[:-1] if seen is None else seen
-        out = seen.swapaxes(-1, -2) @ self.on_pairs(factors, hessian) @ seen
+        out = self.on_pairs(factors, hessian)
+        for _ in range(2):  # each time one side of the pairs
+            out = self.spread_units(out, seen).swapaxes(-1, -2)
         wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
         for number, (slots, second) in (self.fitted if fitted is None else fitted).items():
             mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)

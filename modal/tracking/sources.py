@@ -73,10 +73,9 @@ class FullSource:
         here, request = projected(system, V), self._request
 
         def near(values: Array) -> Array:
-            return np.stack([
-                here if s == found.at else projected(self._freeze(float(s)), V)
-                for s in values
-            ])  # fmt: skip
+            others = values[values != found.at]
+            there = dict(zip(others.tolist(), request.sweep.freeze_many(others), strict=True))
+            return np.stack([projected(there[s], V) if s in there else here for s in values])
 
         lam = found.eigenvalues
         stencil = stencil_of(found.at, lam, request.sweep.ends, request.rate)

@@ -141,6 +141,13 @@ class Sweep:
             self._spins[value] = self._spin(value, system)
         return system
 
+    def freeze_many(self, values: Array) -> list[FrozenSystem]:
+        """The model at some values, in one batch where it is a mechanism in motion."""
+        if self.name != "time" or not hasattr(self.model, "freeze_many"):
+            return [self.freeze(value) for value in values.tolist()]
+        series = self.model.freeze_many(values, **self.constant)
+        return [series[i] for i in range(len(series))]
+
     def freeze_point(self, point: Point) -> FrozenSystem:
         """The model at a point, the swept parameter by name."""
         return self.freeze(float(point[self.name]))
