@@ -34,8 +34,9 @@ class Partition:
         T[0, ..., m, np.arange(len(m))] = 1.0
         if len(s) == 0:
             return Taylor(T)
-        first, rate, second = J.data
-        inverse, condition = _inverse(first[..., s])
+        first, rate, second = J.data[..., m]
+        of_slaves, slave_rate, slave_second = J.data[..., s]
+        inverse, condition = _inverse(of_slaves)
         if not np.all(regular := EQUAL * condition < 1.0):
             n = np.unravel_index(int(np.argmin(regular)), condition.shape)
             raise SingularPositionError(
@@ -43,9 +44,10 @@ class Partition:
                 f"same DOFs as at other times (condition {condition[n]:.1e}); name another body in "
                 f"`coordinates`"
             )
-        T[0][..., s, :] = -inverse @ first[..., m]
-        T[1][..., s, :] = -inverse @ (rate @ T[0])
-        T[2][..., s, :] = -inverse @ (second @ T[0] + 2.0 * rate @ T[1])
+        S0 = -inverse @ first
+        S1 = -inverse @ (rate + slave_rate @ S0)
+        S2 = -inverse @ (second + slave_second @ S0 + 2.0 * slave_rate @ S1)
+        T[..., s, :] = S0, S1, S2
         return Taylor(T)
 
 
