@@ -212,7 +212,10 @@ class Topology:
         return self.spread_units(self.on_units(gradient))
 
     def spread_units(self, values: Array, seen: Array | None = None) -> Array:
-        """Values (..., k, units) over the constrained DOFs, (..., k, J). seen: as of `curvature`."""
+        """Values (..., k, units) over the constrained DOFs, (..., k, J).
+
+        seen: as of `curvature`.
+        """
         if seen is not None:
             return np.asarray(values @ seen)
         flat = values.reshape(-1, len(self.units))

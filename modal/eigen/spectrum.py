@@ -90,23 +90,25 @@ def separated(
     near[..., -1:] = False
     if not near.any():
         return lam, right, left
-    phase = np.exp(-0.5j * np.angle((right**2).sum(axis=-2, keepdims=True)))
-    X, Y = right * phase, left * phase
+    pairs = np.nonzero(near)
+    X, Y = (vectors.swapaxes(-1, -2)[pairs].T for vectors in (right, left))
+    phase = np.exp(-0.5j * np.angle((X**2).sum(axis=0)))
+    X, Y = X * phase, Y * phase
     with np.errstate(divide="ignore", invalid="ignore"):
-        condition = np.linalg.norm(X, axis=-2) * np.linalg.norm(Y, axis=-2)
-        condition = condition / np.abs((Y.conj() * X).sum(axis=-2))
-    allowed = ROUND_OFF * condition * np.asarray(size)[..., None]
+        condition = np.linalg.norm(X, axis=0) * np.linalg.norm(Y, axis=0)
+        condition = condition / np.abs((Y.conj() * X).sum(axis=0))
+    allowed = ROUND_OFF * condition * np.broadcast_to(np.asarray(size)[..., None], lam.shape)[pairs]
     uneven = np.minimum(unevenness(X), 2.0 / GROUP)
-    first = near & (uneven <= 1.0 / GROUP) & (lam.imag * uneven <= allowed)
-    second = np.roll(first, 1, axis=-1)
-    lam = np.where(first | second, lam.real, lam)
-
-    def parts(vectors: NDArray[Any], whole: NDArray[Any], factor: float) -> NDArray[Any]:
-        vectors = np.where(first[..., None, :], factor * whole.real, vectors)
-        imaginary = factor * np.roll(whole.imag, 1, axis=-1)
-        return np.where(second[..., None, :], imaginary, vectors)
-
-    return lam, parts(right, X, 1.0), parts(left, Y, 2.0)
+    double = (uneven <= 1.0 / GROUP) & (lam.imag[pairs] * uneven <= allowed)
+    first = tuple(index[double] for index in pairs)
+    second = (*first[:-1], first[-1] + 1)
+    lam, out = lam.copy(), []
+    lam[first] = lam[second] = lam[first].real
+    for vectors, whole in ((right, X[:, double]), (left, 2.0 * Y[:, double])):
+        rows = vectors.swapaxes(-1, -2).copy()
+        rows[first], rows[second] = whole.real.T, whole.imag.T
+        out.append(rows.swapaxes(-1, -2))
+    return lam, out[0], out[1]
 
 
 @dataclass(frozen=True)
