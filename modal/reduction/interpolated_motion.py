@@ -119,7 +119,7 @@ class InterpolatedMotion:
     def on_entries(self, *groups: tuple[str, ...]) -> Interpolant:
         """Sums of named parts on the entries of the pattern, (groups, entries), as functions of
         time."""
-        like, table = self._like, self.interpolant.table
+        like, table = self._like, np.vstack([self.interpolant.table, self.interpolant.errors])
         width, names = len(like.pattern.indices), list(like.values)
         sums = np.zeros((len(table), len(groups), width))
         for number, group in enumerate(groups):
@@ -127,7 +127,7 @@ class InterpolatedMotion:
                 if name in names:
                     k = names.index(name)
                     sums[:, number] += table[:, k * width : (k + 1) * width]
-        return replace(self.interpolant, table=sums)
+        return replace(self.interpolant, table=sums[:-1], errors=sums[-1])
 
     @cached_property
     def _sums(self) -> Interpolant:
@@ -136,10 +136,20 @@ class InterpolatedMotion:
 
     def matrices(self, times: Array) -> Array:
         """M, C + D and all stiffness at times (P,), (3, P, n, n)."""
-        n, out = self.n, np.zeros((3, len(times), self.n**2))
+        return self._dense(self._sums.many(times))
+
+    def errors(self) -> Array:
+        """The largest differences of their entries from the model's that were found, (3, n, n)."""
+        errors = self._sums.errors
+        assert errors is not None
+        return self._dense(errors[None])[:, 0]
+
+    def _dense(self, values: Array) -> Array:
+        """Values (P, 3, entries) of the pattern as matrices (3, P, n, n)."""
+        n, out = self.n, np.zeros((3, len(values), self.n**2))
         rows = np.repeat(np.arange(n), np.diff(self.pattern.indptr))
-        out[:, :, rows * n + self.pattern.indices] = self._sums.many(times).swapaxes(0, 1)
-        return out.reshape(3, len(times), n, n)
+        out[:, :, rows * n + self.pattern.indices] = values.swapaxes(0, 1)
+        return out.reshape(3, len(values), n, n)
 
     def projected(self, V: Array) -> ProjectedMotion:
         """M, C + D and all stiffness on a space V (n, r), as functions of time.

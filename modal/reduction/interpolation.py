@@ -51,6 +51,8 @@ class Interpolant:
         over the span.
     differentiated : callable
         The coefficients of dA/dt from those of A.
+    errors : ndarray, shape (...), optional
+        Largest difference from A found between the instants, of every entry.
     """
 
     basis: Callable[[Array], Array]
@@ -58,6 +60,7 @@ class Interpolant:
     instants: int
     deviation: float
     differentiated: Callable[[Array], Array]
+    errors: Array | None = None
 
     def __call__(self, t: float) -> Array:
         return np.asarray(self.many(np.array([t]))[0])
@@ -69,11 +72,11 @@ class Interpolant:
 
     def derivative(self) -> Interpolant:
         """The interpolant of dA/dt."""
-        return replace(self, table=self.differentiated(self.table))
+        return replace(self, table=self.differentiated(self.table), errors=None)
 
     def mapped(self, left: Array, right: Array) -> Interpolant:
         """The interpolant of left A(t) right."""
-        return replace(self, table=left @ self.table @ right)
+        return replace(self, table=left @ self.table @ right, errors=None)
 
     def __str__(self) -> str:
         return (
@@ -316,9 +319,9 @@ def _checked(
 ) -> Interpolant | None:
     """The interpolant with what it is off between its instants; None when that is too much."""
     times = span[0] + (span[1] - span[0]) * irregular(CHECKS)
-    exact = A(times)
-    deviation = float((np.abs(found.many(times) - exact) / scale).max(initial=0.0))
-    return replace(found, deviation=deviation) if deviation <= NOISE else None
+    errors = np.abs(found.many(times) - A(times)).max(axis=0)
+    deviation = float((errors / scale).max(initial=0.0))
+    return replace(found, deviation=deviation, errors=errors) if deviation <= NOISE else None
 
 
 DEGREES = (2, 4, 8, 16)  # nested nodes: every second one of the next degree

@@ -8,7 +8,8 @@ left, until the eigenvalues of all instants are as accurate as asked for.
 
 The error of an eigenvalue by a basis that holds both its vectors nearly is of second order: with
 the residuals ρ = Q(λ)q and ϱ = Q(λ)ᴴu of the full order, both orthogonal to V, what V leaves out
-responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'(λ)q).
+responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'(λ)q). What the polynomial is off,
+E of every matrix, changes it by |u|ᵀ(|λ|²E_M + |λ|E_C + E_K)|q| at most.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class SmoothInstants(SmallMatrices):
 
 
 class Motion(Protocol):
-    """Full matrices (3, P, n, n) at points; and on a basis V (n, r), (3, P, r, r)."""
+    """Full matrices (3, P, n, n) at points, what their entries are off at most, (3, n, n); and on
+    a basis V (n, r), (3, P, r, r)."""
 
     @property
     def n(self) -> int: ...
@@ -60,6 +62,8 @@ class Motion(Protocol):
     def interpolant(self) -> Any: ...
 
     def matrices(self, points: Array) -> Array: ...
+
+    def errors(self) -> Array: ...
 
     def projected(self, V: Array) -> Callable[[Array], Array]: ...
 
@@ -93,10 +97,11 @@ class SmoothSpace(Space):
     ) -> None:
         super().__init__(k, tolerance)
         self.family, self.parts, self.whole = family, {}, whole
+        M, _, K = some = family.motion.matrices(sample[spread(len(sample), TRAINING)])
+        self.errors = family.motion.errors() + EPS * np.abs(some).max(axis=1)
         if stored is not None:
             self.V, self.root = stored["V"], stored["root"]
         else:
-            M, _, K = family.motion.matrices(sample[spread(len(sample), TRAINING)])
             S = 0.5 * (K + transposed(K))
             last = min(k, family.n) - 1
             pairs = [la.eigh(*both, subset_by_index=[0, last]) for both in zip(S, M, strict=True)]
@@ -124,7 +129,7 @@ class SmoothSpace(Space):
         return SmoothInstants(np.ascontiguousarray(self.motion(points)), points)
 
     def lowest(self, at: SmallMatrices, k: int) -> SmallModes:
-        """The lowest modes of every time: |q| = 1, uᴴQ'(λ)q = 1, condition numbers of the pencil.
+        """The lowest modes of every time: |q| = 1, uᴴQ'(λ)q = 1.
 
         Raises BasisError where there are fewer than wanted.
         """
@@ -136,10 +141,7 @@ class SmoothSpace(Space):
         left = modes.left
         with np.errstate(invalid="ignore"):
             left = left / pairing(at.mass, at.damping, values, left, right).conj()[:, None, :]
-        size = np.abs(values)
-        scale = _scale(at.matrices, size)
-        condition = scale * np.linalg.norm(left, axis=1) / np.where(size > 0.0, size, 1.0)
-        return replace(modes, right=right, left=left, condition=condition)
+        return replace(modes, right=right, left=left)
 
     @property
     def complete(self) -> bool:
@@ -158,8 +160,10 @@ class SmoothSpace(Space):
             raise BasisError("track: the stiffness of an instant is singular") from None
         # For K⁻¹ instead of Q(λ)⁻¹.
         by_basis = SAFETY * np.abs((dual.conj() * response).sum(axis=1))
-        scale = _scale(full, np.abs(values))
-        rounded = EPS * scale * np.linalg.norm(q, axis=1) * np.linalg.norm(u, axis=1)
+        # Errors of entries, and of products with V, are of any sign: their squares add up.
+        Q, U = (self.V**2 @ np.abs(x) ** 2 for x in (modes.right, modes.left))
+        squares = quadratic(self.errors[:, None] ** 2, np.abs(values) ** 2, Q).real
+        rounded = SAFETY * np.sqrt((U * squares).sum(axis=1))
         error, norm = by_basis + rounded, np.sqrt(by_basis)
         bounds = ErrorBounds(error, error / modes.condition, rounded / modes.condition, norm, norm)
         at = replace(at, response=response, dual=dual, whole=full[2])

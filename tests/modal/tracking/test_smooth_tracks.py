@@ -49,6 +49,47 @@ def test_tracks_of_one_basis_are_those_of_full_solves(machine: assembly.Mechanis
     assert np.all(np.abs(quick.eigenvalue - exact.eigenvalue) <= bound + 1e-10 * size)
 
 
+def arm(links: int, elements: int, height: float) -> assembly.Mechanism:
+    """Links in a row, stiff along themselves, that motors swing slowly."""
+    section = assembly.rectangle(height, height)
+    beam = assembly.beam(0.5, section, assembly.steel, elements, planar=True)
+    names = [f"link {i}" for i in range(links)]
+    laws = [assembly.Harmonic(0.4, 0.1, float(i), 0.3) for i in range(links)]
+    angles = np.cumsum([law.at(0.0)[0] for law in laws])
+    steps = 0.5 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    places = np.cumsum([np.zeros(2), *steps], axis=0)
+    joints = [
+        assembly.revolute(names[i - 1], "end", names[i], "start", name=f"J{i}")
+        if i
+        else assembly.revolute("ground", (0, 0), names[0], "start", name="J0")
+        for i in range(links)
+    ]
+    motors = [assembly.driver(f"J{i}", law) for i, law in enumerate(laws)]
+    initial = {name: (*places[i], angles[i]) for i, name in enumerate(names)}
+    bodies = dict.fromkeys(names, beam)
+    return assembly.Mechanism(bodies, joints, motors, initial=initial, period=20.0 * np.pi)
+
+
+@pytest.mark.parametrize("links, elements, height", [(2, 2, 0.02), (10, 8, 0.01)])
+def test_low_modes_of_stiff_chains_are_accurate(links: int, elements: int, height: float) -> None:
+    """Against LAPACK: λ² is 1e-9 of the largest, so that the vectors must be far better than λ."""
+    machine, times = arm(links, elements, height), np.linspace(0.0, 20.0 * np.pi, 13)
+    found = modal.track(machine, times=times, k=4, progress=False)
+    assert found.attrs["solver"].startswith("basis of")
+    size = np.abs(found.eigenvalue)
+    bound = (found.condition_number * found.backward_error * size).values
+    for p in (0, 5, 9):
+        system = machine.freeze(float(times[p]))
+        M, C, K = (A.toarray() for A in (system.M, system.damping, system.stiffness))
+        n = len(M)
+        inverse = np.eye(2 * n, k=-n)
+        inverse[:n] = -np.linalg.solve(K, np.hstack([C, M]))
+        exact = 1.0 / np.linalg.eigvals(inverse)
+        off = np.abs(found.eigenvalue.values[p][:, None] - exact).min(axis=1)
+        assert np.all(off <= bound[p] + 1e-7 * size.values[p])
+        assert np.all(bound[p] <= 1e-4 * size.values[p])
+
+
 def test_a_full_solve_finds_a_wrong_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = damped()
     right = ProjectedMotion.__call__
