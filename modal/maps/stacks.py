@@ -29,6 +29,10 @@ class SystemStack:
 
     __call__ = matrices
 
+    def errors(self) -> Array:
+        """None: they are the matrices themselves."""
+        return np.zeros((3, self.n, self.n))
+
     def projected(self, V: Array) -> SystemStack:
         """On a basis V (n, r)."""
         return SystemStack(V.T @ self.whole @ V)

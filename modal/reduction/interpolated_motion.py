@@ -119,7 +119,9 @@ class InterpolatedMotion:
     def on_entries(self, *groups: tuple[str, ...]) -> Interpolant:
         """Sums of named parts on the entries of the pattern, (groups, entries), as functions of
         time."""
-        like, table = self._like, np.vstack([self.interpolant.table, self.interpolant.errors])
+        like, found = self._like, self.interpolant
+        assert found.errors is not None
+        table = np.vstack([found.table, found.errors])
         width, names = len(like.pattern.indices), list(like.values)
         sums = np.zeros((len(table), len(groups), width))
         for number, group in enumerate(groups):
@@ -127,7 +129,7 @@ class InterpolatedMotion:
                 if name in names:
                     k = names.index(name)
                     sums[:, number] += table[:, k * width : (k + 1) * width]
-        return replace(self.interpolant, table=sums[:-1], errors=sums[-1])
+        return replace(found, table=sums[:-1], errors=sums[-1])
 
     @cached_property
     def _sums(self) -> Interpolant:

@@ -126,7 +126,7 @@ class Follower:
         if a.variation is not None:
             overlap = overlap.told_apart(predicted, b.eigenvalues)
         match = assign(a, b, overlap, predicted)
-        heeded = watched & ~overlap.merging if left < rules.halvings else watched
+        heeded = watched & ~overlap.merging if left < rules.halvings - 1 else watched
         if left > 0 and _doubtful(b, match, predicted, heeded, rules).any():
             return self._middle(a, b), left - 1
         match = replace(match, target=np.where(match.mac >= rules.least_mac, match.target, -1))

@@ -162,7 +162,7 @@ class SmoothSpace(Space):
         by_basis = SAFETY * np.abs((dual.conj() * response).sum(axis=1))
         # Errors of entries, and of products with V, are of any sign: their squares add up.
         Q, U = (self.V**2 @ np.abs(x) ** 2 for x in (modes.right, modes.left))
-        squares = quadratic(self.errors[:, None] ** 2, np.abs(values) ** 2, Q).real
+        squares = quadratic(self.errors[:, None] ** 2, np.abs(values) ** 2 + 0j, Q).real
         rounded = SAFETY * np.sqrt((U * squares).sum(axis=1))
         error, norm = by_basis + rounded, np.sqrt(by_basis)
         bounds = ErrorBounds(error, error / modes.condition, rounded / modes.condition, norm, norm)
