@@ -26,11 +26,13 @@ def petsc_matrices(system: FrozenSystem) -> list[PETSc.Mat]:
 
 
 def toar(
-    matrices: list[PETSc.Mat], k: int = 10, tolerance: float = 1e-8, shift: float = 0.0
-) -> tuple[float, np.ndarray]:
+    matrices: list[PETSc.Mat], k: int = 10, tolerance: float = 1e-8, shift: float = 0.0,
+    backward_error: float = np.inf,
+) -> tuple[float, np.ndarray]:  # fmt: skip
     """(seconds, eigenvalues): k pairs nearest a shift of one instant; the matrices are destroyed.
 
-    A free body needs a shift away from its zero eigenvalues, which are among the pairs.
+    A free body needs a shift away from its zero eigenvalues, which are among the pairs. Those of a
+    larger backward error are left out.
     """
     start = time.perf_counter()
     pep = SLEPc.PEP().create(PETSc.COMM_SELF)
@@ -52,6 +54,10 @@ def toar(
     pep.solve()
     found = np.array([pep.getEigenpair(i) for i in range(pep.getConverged())], dtype=complex)
     elapsed = time.perf_counter() - start
+    if np.isfinite(backward_error):
+        kind = SLEPc.PEP.ErrorType.BACKWARD
+        errors = np.array([pep.computeError(i, kind) for i in range(len(found))])
+        found = found[errors <= backward_error]
     pep.destroy()
     for matrix in matrices:
         matrix.destroy()
