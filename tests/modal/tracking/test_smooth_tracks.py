@@ -90,6 +90,21 @@ def test_low_modes_of_stiff_chains_are_accurate(links: int, elements: int, heigh
         assert np.all(bound[p] <= 1e-4 * size.values[p])
 
 
+def test_full_solves_freeze_the_values_beside_one_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two batches an instant: itself, and the four values of its stencil."""
+    batches: list[int] = []
+    frozen = assembly.Mechanism.freeze_many
+
+    def counted(self: assembly.Mechanism, times: np.ndarray, *options: object) -> object:
+        batches.append(len(times))
+        return frozen(self, times, *options)
+
+    monkeypatch.setattr(assembly.Mechanism, "freeze_many", counted)
+    machine, times = arm(2, 2, 0.02), np.linspace(0.0, 0.1, 4)
+    tracks = modal.track(machine, times=times, k=2, backend="slepc", checks=0, progress=False)
+    assert batches == [1, 4] * (4 + tracks.attrs["extra_instants"])
+
+
 def test_a_full_solve_finds_a_wrong_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = damped()
     right = ProjectedMotion.__call__
