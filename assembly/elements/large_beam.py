@@ -330,6 +330,11 @@ class LargeBeam:
         own = np.sum(own * strain.second_order(), axis=-1)
         return float(bent + np.sum(self.shapes.lengths * own))
 
+    def strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
+        """ρ̇ (E, 6)."""
+        _, seen, y = self._seen(Taylor.of(d, v, 0.0 * v), coefficients)
+        return np.asarray(self._generalized(seen, self._strains(y)).rate)
+
     def moments(self, d: Array, v: Array, coefficients: Array) -> Array:
         """Second moments (E, 7, 7) of the mass (`assembly.elements.moments`)."""
         path, _, y = self._seen(Taylor.of(d, v, 0.0 * v), coefficients)
