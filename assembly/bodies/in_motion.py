@@ -244,9 +244,10 @@ class BodiesMotion:
         their family's damping in proportion to mass."""
         out = np.zeros((len(self.stack.bodies), SIZE, SIZE))
         for family, _, body, passage in self._passages():
-            own = family.inertia_moments(passage)
             share = weights[body] + damping * family.mass_damping
-            np.add.at(out, np.broadcast_to(body, len(own)), np.multiply(own.T, share).T)
+            if np.any(share):
+                own = family.inertia_moments(passage)
+                np.add.at(out, np.broadcast_to(body, len(own)), np.multiply(own.T, share).T)
         return out
 
     @property

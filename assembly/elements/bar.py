@@ -103,7 +103,8 @@ class BarFamily(FiniteMotion):
 
     def _strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
         span, length = self._stretched(d)
-        return np.sum(span * (v[:, 3:] - v[:, :3]), axis=-1, keepdims=True) / length[:, None]
+        stretch = np.sum(span * (v[:, 3:] - v[:, :3]), axis=-1) / length
+        return np.asarray(stretch[:, None])
 
     def strain_energy(self, passage: Passage) -> float:
         _, length = self._stretched(self.map.gather(passage.u))

@@ -483,7 +483,8 @@ class ElasticMechanism:
         motion = getattr(near, "motion", None)
         if motion is None or (motion.state.t, motion.share, motion.elastic) != (t, 1.0, elastic):
             motion = self._motion(float(t), 1.0, None)
-        return motion.closed(*values, path, None if near is None else near.gradients)
+        gradients = None if near is None else near.gradients
+        return motion.closed(values[0], values[1], values[2], path, gradients)
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
         """The equilibria at several times, each that of `trim` where it finds one.
