@@ -69,9 +69,9 @@ class FiniteMotion(ElementFamily):
     def _resistance(self, b: float | Array) -> Array | None:
         return None
 
-    @abstractmethod
     def _strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
         """What the resistance (E, r, r) acts against, (E, r)."""
+        return np.zeros((len(d), 0))
 
     def dissipation(self, passage: Passage) -> float:
         d, v = self.map.gather(passage.u), self.map.gather(passage.v)

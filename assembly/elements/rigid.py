@@ -63,9 +63,6 @@ class RigidFamily(FiniteMotion):
         force, (moment,) = inertia_gradient(self.inertia, moved, [turn], motion, drag)
         return np.concatenate([force, moment], axis=-1)
 
-    def _strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
-        return np.zeros((len(d), 0))
-
     def inertia_moments(self, passage: Passage) -> Array:
         y, rate = self.map.gather(passage.u), self.map.gather(passage.v)
         path: Any = Taylor.of(y, rate, 0.0 * rate)

@@ -28,9 +28,7 @@ class _Near:
 
     @classmethod
     def of(cls, memory: Mapping[str, Array], name: str) -> _Near | None:
-        if name not in memory:
-            return None
-        return cls(memory[name], memory[f"{name} gradients"])
+        return cls(memory[name], memory[f"{name} gradients"]) if name in memory else None
 
 
 def _guess(name: str, near: Any) -> dict[str, Array]:
