@@ -167,7 +167,9 @@ class DeformedState:
     def at(self, n: Any) -> DeformedState:
         """That of one of several instants, or of some."""
         step = None if self.step is None else self.step[:, n]
-        return DeformedState(self.motion.at(n), self.path[:, n], step=step)
+        out = DeformedState(self.motion.at(n), self.path[:, n], step=step)
+        vars(out).update({name: vars(self)[name][n] for name in ("force",) if name in vars(self)})
+        return out
 
     @cached_property
     def rows(self) -> DeformedRows:
