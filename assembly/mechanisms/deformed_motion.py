@@ -178,8 +178,10 @@ class DeformedState:
 
     @property
     def gradients(self) -> Array:
-        """Those of conditions and deflections by the constrained DOFs, (3, rows, J): with the path
-        what a neighbouring state starts from."""
+        """Jets (3, rows, J) of the gradients of conditions and deflections by the constrained DOFs.
+
+        With the path they are what a neighbouring state starts from.
+        """
         return self.rows.G
 
     @property
