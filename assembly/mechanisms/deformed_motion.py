@@ -34,6 +34,7 @@ from assembly.magnitudes import HALF, ROUND_OFF
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.reactions import Instant, InverseDynamics
+from assembly.mechanisms.transformation import inverted
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array
 
@@ -127,16 +128,12 @@ class DeformedMotion:
         (..., rows)."""
         J, rate, second = G[..., self.held, :][..., self._slave_places]
         x = gap[..., self.held, None]
-        apart = ConvergenceError("the joints of the deformed mechanism cannot be closed")
-        try:
-            inverse = np.linalg.inv(J)
-        except np.linalg.LinAlgError as singular:
-            raise apart from singular
+        inverse, condition = inverted(J)
         value = inverse @ x[0]
         first = inverse @ (x[1] - rate @ value)
         step = np.stack([value, first, inverse @ (x[2] - second @ value - 2.0 * (rate @ first))])
-        if not np.all(np.isfinite(step)):
-            raise apart
+        if not (np.all(np.isfinite(step)) and np.all(np.isfinite(condition))):
+            raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
         return np.asarray(step[..., 0])
 
 

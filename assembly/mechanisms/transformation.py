@@ -35,7 +35,7 @@ class Partition:
         if len(s) == 0:
             return Taylor(T)
         first, rate, second = J.data
-        inverse, condition = _inverse(first[..., s])
+        inverse, condition = inverted(first[..., s])
         if not np.all(regular := EQUAL * condition < 1.0):
             n = np.unravel_index(int(np.argmin(regular)), condition.shape)
             raise SingularPositionError(
@@ -49,7 +49,7 @@ class Partition:
         return Taylor(T)
 
 
-def _inverse(Js: Array) -> tuple[Array, Array]:
+def inverted(Js: Array) -> tuple[Array, Array]:
     """The inverse (..., k, k), and ‖J_s‖_F ‖J_s⁻¹‖_F: the condition number or a little more."""
     singular = np.linalg.slogdet(Js)[0] == 0.0
     inverse = np.linalg.inv(np.where(singular[..., None, None], np.eye(Js.shape[-1]), Js))
