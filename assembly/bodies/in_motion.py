@@ -244,9 +244,10 @@ class BodiesMotion:
         their family's damping in proportion to mass."""
         out = np.zeros((len(self.stack.bodies), SIZE, SIZE))
         for family, _, body, passage in self._passages():
-            own = family.inertia_moments(passage)
             share = weights[body] + damping * family.mass_damping
-            np.add.at(out, np.broadcast_to(body, len(own)), np.multiply(own.T, share).T)
+            if np.any(share):
+                own = family.inertia_moments(passage)
+                np.add.at(out, np.broadcast_to(body, len(own)), np.multiply(own.T, share).T)
         return out
 
     @property
@@ -351,22 +352,20 @@ class BodiesMotion:
     def damping_power(self) -> float:
         """What the dampers of the bodies take from the absolute motion, W; it is never positive.
 
-        The forces of dampers are the part of F that is odd in the velocities relative to the frame,
-        apart from Coriolis forces, which do no work in it. Dampers against the surroundings and
-        damping in proportion to mass also do work on the motion of the frame.
+        Dampers against the surroundings and damping in proportion to mass also do work on the
+        motion of the frame.
         """
-        stack, (u, v, a) = self.stack, self.path
+        stack, (u, v, _) = self.stack, self.path
         if not any(body.dissipates for body in stack.bodies):
             return 0.0
-        back = replace(self, path=np.stack([u, -v, a])).force
-        power = -0.5 * float(v @ (self.force - back))
+        strained = sum(family.dissipation(passage) for family, *_, passage in self._passages())
+        power = -float(strained + v @ stack.product(self.fixed[D], v))
         shares = self._moments(stack.rayleigh[:, 0], 1.0)
         for i, (body, A, twist) in enumerate(zip(stack.bodies, shares, self.twist, strict=True)):
             own = slice(stack.offsets[i], stack.offsets[i + 1])
             rigid, d = velocities_of_nodes(body, u[own]) @ twist, body.operators.d.tocsr()
             power -= float(rigid @ (d @ (rigid + v[own])) + v[own] @ (d @ rigid))
             power -= float(np.sum((velocity_map(twist) @ A)[:, 4:] * np.eye(3)))
-            power += 2.0 * float(kinetic_energy(A, np.zeros(6)))
         return power
 
     def energies(self, r: Array, R: Array, gravity: Array) -> Energies:

@@ -88,7 +88,7 @@ class BarFamily(FiniteMotion):
             inertia = inertia + (self._scalar_mass @ a).reshape(d.shape)
             if resistance is not None:
                 rate = np.sum(span * (v[..., 1, :] - v[..., 0, :]), axis=-1) / length
-                N = N + resistance * rate
+                N = N + resistance[:, 0, 0] * rate
         pull = (N / length)[..., None] * span
         return np.asarray(inertia + np.concatenate([-pull, pull], axis=-1))
 
@@ -98,8 +98,13 @@ class BarFamily(FiniteMotion):
         return span, np.sqrt(np.sum(span * span, axis=-1))
 
     def _resistance(self, b: float | Array) -> Array | None:
-        """To rates of stretch, (E,)."""
-        return np.asarray(b * self.EA / self.length) if np.any(b) else None
+        """To rates of stretch, (E, 1, 1)."""
+        return np.asarray(b * self.EA / self.length)[:, None, None] if np.any(b) else None
+
+    def _strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
+        span, length = self._stretched(d)
+        stretch = np.sum(span * (v[:, 3:] - v[:, :3]), axis=-1) / length
+        return np.asarray(stretch[:, None])
 
     def strain_energy(self, passage: Passage) -> float:
         _, length = self._stretched(self.map.gather(passage.u))

@@ -246,6 +246,9 @@ class BeamFamily(FiniteMotion):
     def strain_energy(self, passage: Passage) -> float:
         return self._large.strain_energy(self.map.gather(passage.u), passage.coefficients)
 
+    def _strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
+        return self._large.strain_rates(d, v, coefficients)
+
     def inertia_moments(self, passage: Passage) -> Array:
         d, v = self.map.gather(passage.u), self.map.gather(passage.v)
         return self._large.moments(d, v, passage.coefficients)

@@ -146,6 +146,17 @@ class Continuum(ElementFamily):
             total += 0.5 * float(np.sum(batch.weights * density))
         return total
 
+    def dissipation(self, passage: Passage) -> float:
+        """∫ b Ė : c : Ė, W."""
+        total, b = 0.0, passage.rayleigh[1]
+        for law, batch in self._batches() if b else ():
+            F, rate = self._deformation(batch, passage.u), self._gradient(batch, passage.v)
+            rate = _strain_rate(F, rate)
+            total += b * float(
+                np.sum(batch.weights * np.sum(law.stress(rate) * rate, axis=(-2, -1)))
+            )
+        return total
+
     def inertia_moments(self, passage: Passage) -> Array:
         d, x = self.dimension, self.points.copy()
         rates = np.zeros_like(x)

@@ -193,6 +193,10 @@ class ElementFamily:
         """The energy, J, of the strains, without that of the inertia load."""
         return float(0.5 * passage.u @ (self.stiffness() @ passage.u))
 
+    def dissipation(self, passage: Passage) -> float:
+        """The power, W, of v on the forces of strain rates, less that on its linear `damping`."""
+        return float(passage.rayleigh[1] * passage.v @ (self.stiffness() @ passage.v))
+
     def inertia_moments(self, passage: Passage) -> Array:
         """Second moments (E, 7, 7) of the mass.
 

@@ -69,6 +69,19 @@ class FiniteMotion(ElementFamily):
     def _resistance(self, b: float | Array) -> Array | None:
         return None
 
+    def _strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
+        """What the resistance (E, r, r) acts against, (E, r)."""
+        return np.zeros((len(d), 0))
+
+    def dissipation(self, passage: Passage) -> float:
+        d, v = self.map.gather(passage.u), self.map.gather(passage.v)
+        power = -np.sum(v[:, :, None] * self._damping * v[:, None])
+        resistance = self._resistance(passage.rayleigh[1])
+        if resistance is not None:
+            rates = self._strain_rates(d, v, passage.coefficients)
+            power += np.sum(rates[:, :, None] * resistance * rates[:, None])
+        return float(power)
+
     # What the body itself counts, linear in all DOFs.
 
     def _linear_inertia(self, coefficients: Array) -> Array:

@@ -118,8 +118,14 @@ def in_turned_frame(ends: AnyArray, d: AnyArray) -> AnyArray:
     span = ends[:, 1] - ends[:, 0]
     apart = d[..., 6:9] - d[..., :3]
     moved = apart + moved_by(-frame, span + apart)
-    first, second = (relative_turn(frame, phi) for phi in (d[..., 3:6], d[..., 9:]))
-    return np.concatenate([0.0 * moved, first, moved, second], axis=-1)
+    turned = relative_turn(frame[..., None, :], _turns(d))
+    parts = [0.0 * moved, turned[..., 0, :], moved, turned[..., 1, :]]
+    return np.concatenate(parts, axis=-1)
+
+
+def _turns(d: Any) -> Any:
+    """Of both nodes (..., 2, 3), or the moments."""
+    return np.concatenate([d[..., None, 3:6], d[..., None, 9:]], axis=-2)
 
 
 def from_turned_frame(
@@ -132,14 +138,13 @@ def from_turned_frame(
     frame = 0.5 * (d[..., 3:6] + d[..., 9:])
     span = ends[:, 1] - ends[:, 0]
     pull = turned_by(frame, forces[..., 6:9])
+    spun = spin_inverse_transposed(_turns(own), _turns(forces))
     on_frame = torque + cross(forces[..., 6:9], span + own[..., 6:9])
-    turns = []
-    for turn in (slice(3, 6), slice(9, 12)):
-        spun = spin_inverse_transposed(own[..., turn], forces[..., turn])
-        turns.append(spin_transposed(d[..., turn], spun))
-        on_frame = on_frame - turned_by(own[..., turn], spun)
+    on_frame = on_frame - np.sum(turned_by(_turns(own), spun), axis=-2)
+    turns = spin_transposed(_turns(d), spun)
     both = 0.5 * spin_transposed(frame, on_frame)
-    return np.concatenate([-pull, turns[0] + both, pull, turns[1] + both], axis=-1)
+    parts = [-pull, turns[..., 0, :] + both, pull, turns[..., 1, :] + both]
+    return np.concatenate(parts, axis=-1)
 
 
 class LargeBeam:
@@ -324,6 +329,11 @@ class LargeBeam:
         own = _under(self.shapes.own_resultants, coefficients)
         own = np.sum(own * strain.second_order(), axis=-1)
         return float(bent + np.sum(self.shapes.lengths * own))
+
+    def strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
+        """ρ̇ (E, 6)."""
+        _, seen, y = self._seen(Taylor.of(d, v, 0.0 * v), coefficients)
+        return np.asarray(self._generalized(seen, self._strains(y)).rate)
 
     def moments(self, d: Array, v: Array, coefficients: Array) -> Array:
         """Second moments (E, 7, 7) of the mass (`assembly.elements.moments`)."""

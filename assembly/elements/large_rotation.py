@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import zeta
 
 from assembly.elements.section_inertia import SectionInertia
-from assembly.elements.taylor import Taylor, cross, polynomial, value_of
+from assembly.elements.taylor import cross, polynomial, value_of
 from assembly.kinematics import FRAME_UNITS, SKEW_UNITS, axial
 from assembly.types import AnyArray, Array
 
@@ -52,8 +52,9 @@ def moved_by(phi: AnyArray, v: AnyArray) -> AnyArray:
 def rotation(phi: Any) -> Any:
     """R = exp(φ̃) (..., 3, 3)."""
     f1, f2 = _series(_SERIES[:2], phi)
-    wide: Any = np.einsum("kij,...k->...ij", _SKEWS, phi)
-    return np.eye(3) + f1[..., None] * wide + f2[..., None] * np.matmul(wide, wide)
+    wide: Any = np.einsum("kij,...k->...ij", _SKEWS, f1 * phi)
+    cosine: Any = 1.0 - f2 * np.sum(phi * phi, axis=-1, keepdims=True)
+    return cosine[..., None] * np.eye(3) + wide + (f2 * phi)[..., None] * phi[..., None, :]
 
 
 def spin_matrix(phi: Any) -> Any:
@@ -172,40 +173,21 @@ def _inertia_work(
     """∫ (∂x/∂(u, φ))ᵀ ẍ dm, (..., 3) for u and each φ, of sections whose points have the
     accelerations a (..., 3); form (..., 3, 3): (ε̃ + ω̃ω̃) of `inertia_gradient`."""
     moving = _turning_parts(inertia, turns)
-    parts = [value_of(part) for part in moving]
-    R = _product(parts)
+    rates: Any = _product(moving)
+    R, parts = value_of(rates), [value_of(part) for part in moving]
     back = R.swapaxes(-1, -2)  # no conjugate, so that complex steps pass
-    # Of the section's unit vectors, in its rotated axes: a vector of the section has the
-    # acceleration `turned` times itself.
-    turned: Any = 0.0 if form is None else back @ form @ R
+    # Of the section's unit vectors: a vector of it has the acceleration `moved` times itself.
+    moved: Any = 0.0 if form is None else form @ R
     if drag is not None:
-        wide, change = (np.einsum("kij,...k->...ij", _SKEWS, spin) for spin in _spins(moving))
-        turned = turned + change + np.matmul(wide + back @ drag @ R, wide)
-    arm = (turned @ inertia.eta[..., None])[..., 0]
-    force = inertia.m[..., None] * a + (R @ arm[..., None])[..., 0]
-    couple = axial(turned @ inertia.J) + cross(inertia.eta, (back @ a[..., None])[..., 0])
+        moved = moved + rates.second + np.matmul(drag, rates.rate)
+    force = inertia.m[..., None] * a + (moved @ inertia.eta[..., None])[..., 0]
+    couple = axial(back @ moved @ inertia.J) + cross(inertia.eta, (back @ a[..., None])[..., 0])
     moments: list[AnyArray] = []
     for part in reversed(parts):
         (moment,) = _turning_parts(inertia, [spin_transposed(part, couple)])
         moments.insert(0, moment)
         couple = turned_by(part, couple)
     return force, moments
-
-
-def _spins(turns: Sequence[Taylor]) -> tuple[AnyArray, AnyArray]:
-    """Angular velocity and acceleration of exp(φ̃₁) exp(φ̃₂) …, in the rotated axes."""
-    spin: Any = None
-    change: Any = None
-    for turn in turns:
-        phi, rate, second = turn.data
-        own = spin_of(phi, rate)
-        grown = spin_of(phi, second) + spin_rate_transposed(-phi, -rate, rate)
-        if spin is not None:
-            spin = turned_by(-phi, spin)
-            grown = grown + turned_by(-phi, change) + cross(spin, own)
-            own = own + spin
-        spin, change = own, grown
-    return spin, change
 
 
 def _turning_parts(inertia: SectionInertia, turns: Sequence[Any]) -> list[Any]:

@@ -106,6 +106,10 @@ class PlacedFamily(ElementFamily):
     def strain_energy(self, passage: Passage) -> float:
         return self.inner.strain_energy(self._own_passage(passage))
 
+    def dissipation(self, passage: Passage) -> float:
+        own = self.inner.dissipation(self._own_passage(passage))
+        return float(own - passage.v @ (self._proportional @ passage.v))
+
     def inertia_moments(self, passage: Passage) -> Array:
         own = self.inner.inertia_moments(self._own_passage(passage))
         return placed_moments(own, self.r, self.R)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from assembly.types import AnyArray, Array, Index
 
-_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # components of a cross product
+_NEXT = np.array([1, 2, 0])  # components of a cross product
 
 
 class Taylor(NDArrayOperatorsMixin):
@@ -197,9 +197,9 @@ def cross(a: Any, b: Any) -> Any:
 
 
 def _cross(a: AnyArray, b: AnyArray) -> AnyArray:
-    out: AnyArray = a.take(_NEXT, -1) * b.take(_LAST, -1)
-    out -= a.take(_LAST, -1) * b.take(_NEXT, -1)
-    return out
+    out: AnyArray = a * b.take(_NEXT, -1)  # of which the components are one ahead
+    out -= a.take(_NEXT, -1) * b
+    return out.take(_NEXT, -1)
 
 
 _UFUNCS: dict[Any, Callable[..., Taylor]] = {

@@ -27,13 +27,14 @@ import scipy.sparse as sp
 from assembly.bodies.in_motion import K_D, K_G, BodiesMotion, D, Energies, K, Momenta, Powers
 from assembly.bodies.nonlinear import ITERATIONS
 from assembly.elements.family import Wanted
-from assembly.elements.taylor import Taylor
+from assembly.elements.taylor import Taylor, matrix_vector
 from assembly.errors import ConvergenceError
 from assembly.linalg.combination import Pattern
-from assembly.magnitudes import HALF
+from assembly.magnitudes import HALF, ROUND_OFF
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
 from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
 from assembly.mechanisms.reactions import Instant, InverseDynamics
+from assembly.mechanisms.transformation import inverted
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array
 
@@ -73,8 +74,8 @@ class DeformedMotion:
         self._motors[..., self.held] = 0.0
         self._resting = (1.0 - share) * now.steady
         self._resting[..., self.held] = 0.0
-        component = all_dofs(self.topology).component[self.slaves]
-        self._slave_scale = np.where(component < 3, self.topology.length, 1.0)
+        component = all_dofs(self.topology).component[touched]
+        self._scale = np.where(component < 3, self.topology.length, 1.0)
 
     def at(self, n: Any) -> DeformedMotion:
         """That of one of several instants, or of some; with a first axis of instants for None."""
@@ -88,50 +89,52 @@ class DeformedMotion:
         """Conditions and deflections of a jet of all DOFs (3, ..., n)."""
         return self.joints.at(self.state, path, float(np.sqrt(self.share)))
 
-    def closed(self, q: Array, v: Array, a: Array, guess: Array) -> DeformedState:
+    def closed(
+        self, q: Array, v: Array, a: Array, near: Array, gradients: Array | None = None
+    ) -> DeformedState:
         """The whole mechanism at independent DOFs q (..., n), their velocities and accelerations.
 
-        guess (..., all): approximate displacements, for the others. Raises ConvergenceError where
-        the joints cannot be closed.
+        near (3, ..., all): approximate jets of the displacements, for the others; gradients: the
+        `DeformedRows.G` there, by which these follow those that differ. Raises ConvergenceError
+        where the joints cannot be closed.
         """
-        path = np.zeros((3, *q.shape[:-1], self.size))
-        path[0] = guess
+        path, touched, length = near.copy(), self.topology.touched, self.topology.length
         path[..., self.masters] = q, v, a
         if not len(self.slaves):
             return DeformedState(self, path, self.rows(path))
+        if gradients is not None:
+            moved = matrix_vector(Taylor(gradients), Taylor((path - near)[..., touched]))
+            path[..., self.slaves] -= self._solved(gradients, moved.data)
+        frames = np.stack([self.state.twist, self.state.rate]) / np.repeat([length, 1.0], 3)
+        pace, change = np.abs(frames).reshape(2, -1).max(axis=-1)
+        size = np.inf
         for _ in range(ITERATIONS):
-            at = self.rows(path)
-            step = self._solved(at, at.x[0])
-            path[0][..., self.slaves] -= step
-            size = np.abs(step / self._slave_scale).max(initial=0.0)
-            # Convergence is quadratic: the next step would be of the order of round-off.
-            if not size > HALF * (1.0 + np.abs(path[0][..., self.slaves]).max(initial=0.0)):
-                break
-        else:
-            raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
-        # Rates of conditions are linear in those of the DOFs; accelerations follow velocities, of
-        # which those before the last step have about its error.
-        path[1][..., self.slaves] -= self._solved(at, at.x[1])
-        at = self.rows(path)
-        late = self._solved(at, at.x[1])
-        path[1][..., self.slaves] -= late
-        for k in (1, 2):
-            G = at.G[k - 1][..., self._slave_places]
-            at.x[k] -= k * (G @ late[..., None])[..., 0]
-        path[2][..., self.slaves] -= self._solved(at, at.x[2])
-        return DeformedState(self, path, at)
+            at, last = self.rows(path), size
+            step = self._solved(at.G, at.x)
+            path[..., self.slaves] -= step
+            large = np.abs(path[..., touched] / self._scale).reshape(3, -1).max(axis=-1)
+            sizes = np.abs(step / self._scale[self._slave_places]).reshape(3, -1).max(axis=-1)
+            large += [1.0, pace, (pace + large[1]) ** 2 + change]
+            size = float((sizes / np.maximum(large, np.finfo(float).tiny ** 0.5)).max())
+            # Convergence is quadratic: after such a step the next one is of the order of round-off.
+            if last <= HALF or size <= ROUND_OFF:
+                slopes = Taylor(at.G[..., self._slave_places])
+                at.x[:] -= matrix_vector(slopes, Taylor(step)).data
+                return DeformedState(self, path, at)
+        raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
 
-    def _solved(self, at: DeformedRows, gap: Array) -> Array:
-        """Changes of the eliminated DOFs that change the held conditions by gap (..., rows)."""
-        J = at.G[0][..., self.held, :][..., self._slave_places]
-        apart = ConvergenceError("the joints of the deformed mechanism cannot be closed")
-        try:
-            step = np.linalg.solve(J, gap[..., self.held, None])[..., 0]
-        except np.linalg.LinAlgError as singular:
-            raise apart from singular
-        if not np.all(np.isfinite(step)):
-            raise apart
-        return np.asarray(step)
+    def _solved(self, G: Array, gap: Array) -> Array:
+        """Jets (3, ..., s) of the eliminated DOFs that change the held conditions by the jet gap
+        (..., rows)."""
+        J, rate, second = G[..., self.held, :][..., self._slave_places]
+        x = gap[..., self.held, None]
+        inverse, condition = inverted(J)
+        value = inverse @ x[0]
+        first = inverse @ (x[1] - rate @ value)
+        step = np.stack([value, first, inverse @ (x[2] - second @ value - 2.0 * (rate @ first))])
+        if not (np.all(np.isfinite(step)) and np.all(np.isfinite(condition))):
+            raise ConvergenceError("the joints of the deformed mechanism cannot be closed")
+        return np.asarray(step[..., 0])
 
 
 @dataclass(frozen=True)
@@ -161,12 +164,22 @@ class DeformedState:
     def at(self, n: Any) -> DeformedState:
         """That of one of several instants, or of some."""
         step = None if self.step is None else self.step[:, n]
-        return DeformedState(self.motion.at(n), self.path[:, n], step=step)
+        out = DeformedState(self.motion.at(n), self.path[:, n], step=step)
+        vars(out).update({name: vars(self)[name][n] for name in ("force",) if name in vars(self)})
+        return out
 
     @cached_property
     def rows(self) -> DeformedRows:
         """Conditions of joints and deflections of springs, with their first rates."""
         return self.known or self.motion.rows(self.path)
+
+    @property
+    def gradients(self) -> Array:
+        """Jets (3, rows, J) of the gradients of conditions and deflections by the constrained DOFs.
+
+        With the path they are what a neighbouring state starts from.
+        """
+        return self.rows.G
 
     @property
     def q(self) -> Array:
@@ -319,9 +332,7 @@ class DeformedState:
             slots, turned = topology.moving.places(*pairs), block.swapaxes(-1, -2)
             values[K_G][:, slots] += 0.5 * (block + turned).reshape(len(times), -1)
             values[K_D][:, slots] += 0.5 * (block - turned).reshape(len(times), -1)
-        # The rates of known rows are those before the last change of the accelerations.
-        rows = self.rows if self.known is None else m.rows(self.path)
-        return values, self._transform(rows), joints
+        return values, self._transform(self.rows), joints
 
     @property
     def sparsity(self) -> Pattern:

@@ -479,11 +479,12 @@ class ElasticMechanism:
         values = [np.asarray(x, dtype=float) for x in (q, velocity, acceleration)]
         if any(x.shape != (n,) for x in values):
             raise InputError(f"q, velocity, acceleration: expected {n} numbers each")
-        guess = np.zeros(int(self.topology.offsets[-1])) if near is None else near.path[0]
+        path = np.zeros((3, int(self.topology.offsets[-1]))) if near is None else near.path
         motion = getattr(near, "motion", None)
         if motion is None or (motion.state.t, motion.share, motion.elastic) != (t, 1.0, elastic):
             motion = self._motion(float(t), 1.0, None)
-        return motion.closed(values[0], values[1], values[2], guess)
+        gradients = None if near is None else near.gradients
+        return motion.closed(values[0], values[1], values[2], path, gradients)
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
         """The equilibria at several times, each that of `trim` where it finds one.

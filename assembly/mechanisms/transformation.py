@@ -36,7 +36,7 @@ class Partition:
             return Taylor(T)
         first, rate, second = J.data[..., m]
         of_slaves, slave_rate, slave_second = J.data[..., s]
-        inverse, condition = _inverse(of_slaves)
+        inverse, condition = inverted(of_slaves)
         if not np.all(regular := EQUAL * condition < 1.0):
             n = np.unravel_index(int(np.argmin(regular)), condition.shape)
             raise SingularPositionError(
@@ -51,7 +51,7 @@ class Partition:
         return Taylor(T)
 
 
-def _inverse(Js: Array) -> tuple[Array, Array]:
+def inverted(Js: Array) -> tuple[Array, Array]:
     """The inverse (..., k, k), and ‖J_s‖_F ‖J_s⁻¹‖_F: the condition number or a little more."""
     singular = np.linalg.slogdet(Js)[0] == 0.0
     inverse = np.linalg.inv(np.where(singular[..., None, None], np.eye(Js.shape[-1]), Js))

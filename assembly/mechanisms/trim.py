@@ -46,7 +46,8 @@ def newtons(
 ) -> list[tuple[DeformedState, int] | Exception]:
     """The same at several instants, all elements in one pass: equilibria near q (P, n), and why
     others are not found. Raises where some leaves the range of the equations."""
-    state = replace(motion.closed(q, 0.0 * q, 0.0 * q, guess), step=np.stack([before, guess]))
+    near = np.stack([guess, 0.0 * guess, 0.0 * guess])
+    state = replace(motion.closed(q, 0.0 * q, 0.0 * q, near), step=np.stack([before, guess]))
     factors: dict[int, Factorization] = {}
     try:
         return _settled(state, factors)
@@ -90,7 +91,7 @@ def _settled(
         turns = (formed[numbers] > 4) & ~kept & ~twice & (size > 2.0 * before)
         wild, tired = turns | ~np.isfinite(size), formed[numbers] > ITERATIONS
         step[quiet | wild], last[numbers], again[numbers] = 0.0, size, kept
-        moved = state.motion.closed(state.q + step, 0.0 * step, 0.0 * step, state.path[0])
+        moved = state.motion.closed(state.q + step, 0 * step, 0 * step, state.path, state.gradients)
         left = np.where(twice, size * rate / np.maximum(1.0 - rate, ROUND_OFF), size)
         near = size <= STEP_TOLERANCE * np.linalg.norm(moved.q, axis=-1)
         ends = quiet | still | np.where(kept, left <= allowed, near) | wild | tired

@@ -21,19 +21,21 @@ WORKS = ("load_work", "drive_work", "damper_work")
 
 @dataclass(frozen=True)
 class _Near:
-    """A stored guess for the displacements of all DOFs, the first row of a state's `path`."""
+    """What a neighbouring state of a mechanism starts from, stored: as of a `DeformedState`."""
 
     path: Array
+    gradients: Array
 
     @classmethod
     def of(cls, memory: Mapping[str, Array], name: str) -> _Near | None:
-        return cls(memory[name][None]) if name in memory else None
+        return cls(memory[name], memory[f"{name} gradients"]) if name in memory else None
 
 
 def _guess(name: str, near: Any) -> dict[str, Array]:
-    """The displacements that a state gives as a guess; none of a body alone."""
-    path = getattr(near, "path", None)
-    return {} if path is None else {name: path[0]}
+    """What `_Near` takes, of a state; nothing of a body alone."""
+    if getattr(near, "path", None) is None:
+        return {}
+    return {name: near.path, f"{name} gradients": near.gradients}
 
 
 def middles(q: Array, v: Array, h: float) -> list[Array]:

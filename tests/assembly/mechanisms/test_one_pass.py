@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import assembly
+from assembly import gallery
 from assembly.bodies.in_motion import (
     K_D,
     K_EPSILON,
@@ -104,6 +105,24 @@ def test_newtons_tangents_come_with_the_force(planar: bool) -> None:
             found = whole.stack.matrix(values[names].sum(axis=0)) @ shift
             assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
     assert_allclose(linearized.force, whole.force, rtol=0, atol=1e-13 * np.abs(whole.force).max())
+
+
+def test_what_dampers_take_needs_no_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In frames at rest: the work of the part of the forces that is odd in the velocities."""
+    sheet = gallery.sheet(2, 1, "q4", (0.3, 0.1), (0.0, 0.0), assembly.steel, clamped=None)
+    parts = [
+        *bodies(),
+        assembly.beam(0.3, SECTION, assembly.steel, 2, mu=1e-4).with_damping(b=1e-4),
+        assembly.bar(0.4, 1e-5, assembly.steel, 3).with_damping(b=1e-3),
+        sheet.with_damping(a=0.3, b=1e-4),
+        assembly.weld([bodies()[3], bodies()[0].placed((0.1, 0, 0))]),
+    ]
+    whole = motion(parts, loaded=False)
+    u, v, a = whole.path
+    odd = whole.force - replace(whole, path=np.stack([u, -v, a])).force
+    at = replace(whole)
+    monkeypatch.setattr(BodiesMotion, "force", None)
+    assert at.damping_power == pytest.approx(-0.5 * float(v @ odd), rel=1e-9)
 
 
 def test_elements_of_one_kind_are_one_family() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.bodies.in_motion import BodiesMotion
+from assembly.mechanisms.deformed_motion import DeformedMotion
 from studies import slider_crank
 
 Array = NDArray[np.float64]
@@ -334,9 +334,28 @@ def test_joints_whose_conditions_are_singular_are_one_line() -> None:
     """A step of Newton's method may lead there, and is taken again shorter."""
     machine = slender(10.0, 0.5)
     at = machine.displaced(0.0, *np.zeros((3, len(machine.elastic(None).masters))))
-    lost = replace(at.rows, G=0.0 * at.rows.G)
     with pytest.raises(assembly.ConvergenceError, match="cannot be closed"):
-        at.motion._solved(lost, lost.x[0])
+        at.motion.closed(*at.path[..., at.motion.masters], at.path, 0.0 * at.gradients)
+
+
+def test_a_neighbouring_state_closes_the_joints_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its gradients give the other DOFs with their rates; the state is the same from anywhere."""
+    machine = slider_crank.model(crank=0.15, rod=0.3, speed_rpm=1500, elements=2)
+    rng = np.random.default_rng(3)
+    q, change = rng.standard_normal((2, 3, len(machine.elastic(None).masters)))
+    q *= np.array([1e-2, 0.1, 10.0])[:, None]
+    near = machine.displaced(1e-3, *q)
+    counted, rows = [], DeformedMotion.rows
+    monkeypatch.setattr(DeformedMotion, "rows", lambda *a: counted.append(0) or rows(*a))
+    closer = machine.displaced(1e-3, *q * (1.0 + 1e-4 * change), near=near)
+    assert len(counted) == 1
+    counted.clear()
+    anew = machine.displaced(1e-3, *q * (1.0 + 1e-4 * change))
+    assert len(counted) == 2
+    for one, other in zip(closer.path, anew.path, strict=True):
+        assert_allclose(one, other, rtol=1e-9, atol=1e-13 * abs(other).max())
+    largest = abs(anew.gradients).max()
+    assert_allclose(closer.gradients, anew.gradients, atol=1e-11 * largest)
 
 
 def loaded() -> assembly.Mechanism:
