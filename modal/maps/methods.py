@@ -80,7 +80,7 @@ def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -
             return LinkMethod(grid, k, tolerance, checks, machine)
     shares = (0.0, 0.5, 1.0)
     some = [grid.point([round(share * (size - 1)) for size in grid.shape]) for share in shares]
-    if shares_operators(grid.freeze, some):
+    if not isinstance(grid.first, MechanismSystem) and shares_operators(grid.freeze, some):
         return BodyMethod(grid, k, tolerance, checks, threads)
     if k <= grid.first.n and is_stackable(grid.first, grid.first.n):
         return StackMethod(grid, k, tolerance, checks)
@@ -349,7 +349,9 @@ class StackMethod(SpaceMethod):
         decays = (growth < -SURE * bound) | np.isnan(growth)  # not where a bound is not known
         counted = decays.all(axis=1) & space.complete
         full = self.family.motion.matrices(points)
-        empty = np.array([not c and is_empty(*full[:, p]) for p, c in enumerate(counted)])
+        lowest = np.nanmin(np.abs(every.modes.eigenvalues), axis=1)
+        each = enumerate(zip(counted, lowest, strict=True))
+        empty = np.array([not c and is_empty(*full[:, p], low) for p, (c, low) in each])
         proof = np.where(counted | empty, COUNT, MODES).astype(np.int8)
         found = every.first(k)
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
@@ -408,7 +410,11 @@ def on_all_modes(
     modes where it is undecided and that is affordable."""
     if found.verdict != UNDECIDED or not is_affordable(n, grid.count):
         return found
-    result = stability(system(), k)
+    frozen = system()
+    parts = frozen.M, frozen.damping, frozen.stiffness
+    if frozen.symmetric_mass and is_empty(*parts, found.lowest):
+        return replace(found, verdict=STABLE, proof=COUNT)
+    result = stability(frozen, k)
     if result.verdict == WORDS[UNDECIDED]:
         return found
     proof = PROOFS.index(result.proof)
@@ -417,7 +423,7 @@ def on_all_modes(
     code = next(code for code, word in WORDS.items() if word == result.verdict)
     return Verdict(
         result.growth_rate, result.error_bound, result.critical_frequency, result.unstable_modes,
-        code, proof,
+        code, proof, found.lowest,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg as la
@@ -31,9 +32,11 @@ from assembly.linalg.combination import Kronecker
 from assembly.magnitudes import EQUAL
 from modal.eigen.quadratic import Quadratic, parts_of
 from modal.eigen.tolerances import ZERO
-from modal.proofs.ratios import dense_factor, factored_ratio, is_semidefinite, skew_ratio
+from modal.proofs.ratios import is_definite, is_semidefinite, skew_ratio
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.types import Array, Index, Mask
+
+Matrix: TypeAlias = sp.csr_matrix | Array
 
 
 @dataclass(frozen=True)
@@ -299,15 +302,13 @@ def box_of(quadratic: Quadratic) -> Box:
     return Box(skew_ratio(gyroscopic, M), kappa, max(0.0, -float(lowest[0])), dissipative)
 
 
-def is_empty(M: Array, C: Array, K: Array) -> bool:
-    """Whether the box of a system of full matrices (n, n) is finite and too small for any mode.
+def is_empty(M: Matrix, C: Matrix, K: Matrix, lowest: float, share: float = 0.95) -> bool:
+    """Whether no mode of a system grows, by both sides of a frequency W below its lowest, rad/s.
 
-    Where D is positive definite and S exceeds (W² + γW) M no mode grows, and none is at rest.
+    Of λ = r + iω with r ≥ 0, Re xᴴQ(λ)x = r² + rd + s − ω² − ωg is positive for |ω| ≤ W where
+    S − W²M + iWG is positive definite, and Re λ̄xᴴQ(λ)x = |λ|²(r + d) + rs + ωn for |ω| ≥ W where
+    WD + iN is too. A box with S > (W² + γW)M is a special case.
     """
-    mass, damping = dense_factor(M), dense_factor(0.5 * (C + C.T))
-    if mass is None or damping is None:
-        return False
-    gyroscopic = factored_ratio(0.5 * (C - C.T), mass)
-    circulatory = factored_ratio(0.5 * (K - K.T), damping)
-    limit = Box(gyroscopic, circulatory, 0.0).stiffness * (1.0 + EQUAL)
-    return dense_factor(0.5 * (K + K.T) - limit * M) is not None
+    W, D, G = share * lowest, 0.5 * (C + C.T), 0.5 * (C - C.T)
+    S, N = 0.5 * (K + K.T), 0.5 * (K - K.T)
+    return all(map(is_definite, (W * D + 1j * N, S - W**2 * M + 1j * W * G, M)))

@@ -23,6 +23,7 @@ class Verdict:
     """The mode that grows most: growth_rate and error_bound 1/s, critical_frequency Hz.
 
     proof: what the verdict rests on, one of PROOFS by number. "Stable" is a statement on all modes.
+    lowest: the least |λ| of the modes examined, rad/s.
     """
 
     growth_rate: float
@@ -31,6 +32,7 @@ class Verdict:
     unstable_modes: int
     verdict: int
     proof: int
+    lowest: float
 
 
 def judge(
@@ -52,7 +54,7 @@ def judge(
     lam, bound = eigenvalues[exists], error_bound[exists]
     if lam.size == 0:
         code = UNDECIDED if proof == MODES else STABLE
-        return Verdict(np.nan, np.nan, np.nan, 0, code, int(proof))
+        return Verdict(np.nan, np.nan, np.nan, 0, code, int(proof), np.nan)
     unstable = lam.real > bound
     candidates = np.flatnonzero(unstable) if unstable.any() else np.arange(lam.size)
     growth = np.where(np.abs(lam.real) <= bound, 0.0, lam.real)
@@ -71,4 +73,5 @@ def judge(
         code = UNDECIDED if proof == MODES else STABLE
     growth_rate, frequency = float(lam[worst].real), float(abs(lam[worst].imag) / (2.0 * np.pi))
     count, error = int(unstable.sum()), float(bound[worst])
-    return Verdict(growth_rate, error, frequency, count, code, int(proof))
+    lowest = float(np.abs(lam).min())
+    return Verdict(growth_rate, error, frequency, count, code, int(proof), lowest)

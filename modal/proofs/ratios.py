@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from assembly.linalg.factorization import Factorization, cholesky
 from modal.eigen.tolerances import EPS, ROUND_OFF, SMALL, ZERO
-from modal.types import Array
+from modal.types import Array, Complex
 
 Product = Callable[[Array], Array]
 
@@ -59,7 +59,7 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
         return np.inf
     scale = 1.0 / np.sqrt(np.diag(A))
     A, B = A * np.outer(scale, scale), B * np.outer(scale, scale)
-    if dense_factor(A - ZERO * len(A) * np.eye(len(A))) is not None:
+    if is_definite(A - ZERO * len(A) * np.eye(len(A))):
         return factored_ratio(B, la.cholesky(A, lower=True))
     sizes, U = la.eigh(A)
     if sizes[0] < -_margin(len(A)):
@@ -91,24 +91,13 @@ def is_semidefinite(A: sp.csr_matrix) -> bool:
     return not len(rows) or _has_cholesky(A, _margin(len(rows)))
 
 
-def is_definite(A: sp.csr_matrix) -> bool:
-    """Whether a symmetric A is positive definite beyond round-off: one Cholesky factorization."""
+def is_definite(A: sp.csr_matrix | Array | Complex) -> bool:
+    """Whether a Hermitian A is positive definite beyond round-off: one Cholesky factorization."""
     return _has_cholesky(A, -_margin(A.shape[0]))
 
 
-def dense_factor(A: Array) -> Array | None:
-    """The lower factor of what a full symmetric A exceeds round-off by; None where that is not
-    positive definite."""
-    diagonal = np.diag(A)
-    if not np.all(diagonal > 0.0):
-        return None
-    shifted = A - np.diag(_margin(len(A)) * diagonal)
-    L, indefinite = la.lapack.dpotrf(shifted, lower=1, clean=1)
-    return None if indefinite else np.asarray(L)
-
-
 def factored_ratio(B: Array, L: Array) -> float:
-    """An upper bound of max |xᴴBx| / xᴴAx of a full skew B, with the `dense_factor` of A."""
+    """An upper bound of max |xᴴBx| / xᴴAx of a full skew B, with the lower factor of A."""
     half = la.solve_triangular(L, B, lower=True, check_finite=False)
     return float(np.linalg.norm(la.solve_triangular(L, half.T, lower=True), 2))
 
@@ -118,13 +107,17 @@ def _margin(n: int) -> float:
     return 4.0 * min(n * EPS, ROUND_OFF)
 
 
-def _has_cholesky(A: sp.csr_matrix, shift: float) -> bool:
+def _has_cholesky(A: sp.csr_matrix | Array | Complex, shift: float) -> bool:
     """Whether A, scaled to a unit diagonal, and so much more of the identity is definite."""
-    diagonal, n = A.diagonal(), A.shape[0]
+    diagonal, n = A.diagonal().real, A.shape[0]
     if not np.all(diagonal > 0.0):
         return False
     if n <= SMALL:
-        return bool(la.lapack.dpotrf(A.toarray() + np.diag(shift * diagonal))[1] == 0)
+        full = A if isinstance(A, np.ndarray) else A.toarray()
+        (factorize,) = la.get_lapack_funcs(("potrf",), (full,))
+        return bool(factorize(full + np.diag(shift * diagonal))[1] == 0)
+    if A.dtype.kind == "c":
+        return _has_cholesky(sp.bmat([[A.real, -A.imag], [A.imag, A.real]], format="csr"), shift)
     scale = sp.diags(1.0 / np.sqrt(diagonal))
     factor = cholesky(sp.csr_matrix(scale @ A @ scale + shift * sp.identity(n)))
     if factor is not None:

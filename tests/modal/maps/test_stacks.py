@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg as la
+import scipy.sparse as sp
 
 import assembly
 from assembly import gallery
@@ -131,12 +132,19 @@ def test_an_empty_box_holds_no_unstable_mode() -> None:
         G, N = (X - X.T for X in rng.standard_normal((2, n, n)))
         size = 10.0 ** rng.uniform(-3.0, 1.0, 3)
         C, K = size[0] * D + size[1] * G, S + size[2] * N
-        if is_empty(M, C, K):
+        state = np.block([[np.zeros((n, n)), np.eye(n)], [-la.solve(M, K), -la.solve(M, C)]])
+        lam = la.eigvals(state)
+        if is_empty(M, C, K, np.abs(lam).min()):
             empty += 1
-            state = np.block([[np.zeros((n, n)), np.eye(n)], [-la.solve(M, K), -la.solve(M, C)]])
-            assert la.eigvals(state).real.max() < 0.0
+            assert lam.real.max() < 0.0
     assert 20 < empty < 180
     circulatory = np.array([[0.0, 1.0], [-1.0, 0.0]])
-    assert not is_empty(np.eye(2), np.zeros((2, 2)), np.eye(2))
-    assert not is_empty(np.eye(2), 1e-3 * np.eye(2), np.eye(2) + 0.1 * circulatory)
-    assert is_empty(np.eye(2), np.eye(2), np.eye(2) + 0.1 * circulatory)
+    assert not is_empty(np.eye(2), np.zeros((2, 2)), np.eye(2), 1.0)
+    assert not is_empty(np.eye(2), 1e-3 * np.eye(2), np.eye(2) + 0.1 * circulatory, 1.0)
+    assert is_empty(np.eye(2), np.eye(2), np.eye(2) + 0.1 * circulatory, 1.0)
+    # A fast whirl does not widen the box: γ = 20 rad/s, and all of S is below (γ/2)² M.
+    whirling = 0.1 * np.eye(2) + 20.0 * circulatory
+    assert is_empty(np.eye(2), whirling, np.eye(2) + 1e-3 * circulatory, 0.05)
+    large = [sp.csr_matrix(sp.kron(sp.identity(300), A)) for A in (np.eye(2), whirling, np.eye(2))]
+    assert is_empty(*large, 0.05)
+    assert not is_empty(*large, 0.1)
