@@ -23,7 +23,7 @@ from modal.eigen.tolerances import SURE
 from modal.maps.grid import Grid, named
 from modal.maps.stacks import StackFamily, is_stackable
 from modal.maps.store import Prints, Slices, columns
-from modal.proofs.box import is_empty
+from modal.proofs.box import is_empty, stay_apart
 from modal.proofs.judge import COUNT, MODES, PROOFS, STABLE, UNDECIDED, WORDS, Verdict, judge
 from modal.proofs.one_state import SHARPEST
 from modal.proofs.proving import ProvingSpace
@@ -411,8 +411,9 @@ def on_all_modes(
     if found.verdict != UNDECIDED or not is_affordable(n, grid.count):
         return found
     frozen = system()
-    parts = frozen.M, frozen.damping, frozen.stiffness
-    if frozen.symmetric_mass and is_empty(*parts, found.lowest):
+    M, C, K = frozen.M, frozen.damping, frozen.stiffness
+    none_grows = is_empty(M, C, K, found.lowest) if C.nnz else stay_apart(M, K)
+    if frozen.symmetric_mass and none_grows:
         return replace(found, verdict=STABLE, proof=COUNT)
     result = stability(frozen, k)
     if result.verdict == WORDS[UNDECIDED]:

@@ -31,7 +31,7 @@ import scipy.sparse as sp
 from assembly.linalg.combination import Kronecker
 from assembly.magnitudes import EQUAL
 from modal.eigen.quadratic import Quadratic, parts_of
-from modal.eigen.tolerances import ZERO
+from modal.eigen.tolerances import EPS, ZERO
 from modal.proofs.ratios import is_definite, is_semidefinite, skew_ratio
 from modal.reduction.affine import AffineFamily, Coefficients
 from modal.types import Array, Index, Mask
@@ -312,3 +312,14 @@ def is_empty(M: Matrix, C: Matrix, K: Matrix, lowest: float, share: float = 0.95
     W, D, G = share * lowest, 0.5 * (C + C.T), 0.5 * (C - C.T)
     S, N = 0.5 * (K + K.T), 0.5 * (K - K.T)
     return all(map(is_definite, (W * D + 1j * N, S - W**2 * M + 1j * W * G, M)))
+
+
+def stay_apart(M: sp.csr_matrix, K: sp.csr_matrix) -> bool:
+    """Whether every λ² of λ²M + S + N is real, negative and simple: no mode grows.
+
+    −λ² lie within ν = max |xᴴNx| / xᴴMx of the eigenvalues of (S, M) (Bauer and Fike), and one of
+    them alone within ν of one of these that is further than 2ν from the others: it is real.
+    """
+    squares = la.eigvalsh(0.5 * (K + K.T).toarray(), M.toarray())
+    reach = skew_ratio(sp.csr_matrix(0.5 * (K - K.T)), M) + len(squares) * EPS * np.ptp(squares)
+    return bool(np.diff(squares, prepend=-squares[0]).min() > 2.0 * reach)

@@ -17,7 +17,7 @@ from modal.maps import methods
 from modal.maps.grid import Grid
 from modal.maps.methods import FullMethod
 from modal.maps.stability_maps import stability_map
-from modal.proofs.box import is_empty
+from modal.proofs.box import is_empty, stay_apart
 from modal.tracking.smooth_space import SmoothSpace
 
 SECTION = assembly.rectangle(0.02, 0.01)
@@ -148,3 +148,33 @@ def test_an_empty_box_holds_no_unstable_mode() -> None:
     large = [sp.csr_matrix(sp.kron(sp.identity(300), A)) for A in (np.eye(2), whirling, np.eye(2))]
     assert is_empty(*large, 0.05)
     assert not is_empty(*large, 0.1)
+
+
+def test_modes_that_stay_apart_are_on_the_axis() -> None:
+    rng = np.random.default_rng(4)
+    apart = 0
+    for _ in range(200):
+        n = int(rng.integers(1, 9))
+        X, Y, Z = rng.standard_normal((3, n, n))
+        M, K = X @ X.T + np.eye(n), Y @ Y.T + 10.0 ** rng.uniform(-3.0, 1.0) * (Z - Z.T)
+        if stay_apart(sp.csr_matrix(M), sp.csr_matrix(K)):
+            apart += 1
+            squares = la.eigvals(K, M)
+            assert squares.real.min() > 0.0
+            assert np.abs(squares.imag).max() == 0.0
+    assert 20 < apart < 180
+    circulatory = sp.csr_matrix([[0.0, 1.0], [-1.0, 0.0]])
+    stiffness, mass = sp.csr_matrix(np.diag([1.0, 2.0])), sp.identity(2, format="csr")
+    assert stay_apart(mass, stiffness + 0.49 * circulatory)
+    assert not stay_apart(mass, stiffness + 0.51 * circulatory)  # it flutters there
+
+
+def test_an_undamped_row_at_rest_needs_no_modes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> None:
+        raise AssertionError
+
+    blade = assembly.beam(1.0, SECTION, assembly.steel, 4, clamped="start", planar=True)
+    monkeypatch.setattr(methods, "stability", fail)
+    axes = dict(omega=np.array([0.0]), epsilon=np.linspace(1.0, 20.0, 4))
+    found = stability_map(blade, over=axes, axis=(0, 0, 1), k=2, progress=False)
+    assert np.all(found.verdict == 0)
