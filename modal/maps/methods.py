@@ -350,8 +350,8 @@ class StackMethod(SpaceMethod):
         counted = decays.all(axis=1) & space.complete
         full = self.family.motion.matrices(points)
         lowest = np.nanmin(np.abs(every.modes.eigenvalues), axis=1)
-        each = enumerate(zip(counted, lowest, strict=True))
-        empty = np.array([not c and is_empty(*full[:, p], low) for p, (c, low) in each])
+        each = zip(counted, *full, lowest, strict=True)
+        empty = np.array([not c and is_empty(M, C, K, low) for c, M, C, K, low in each])
         proof = np.where(counted | empty, COUNT, MODES).astype(np.int8)
         found = every.first(k)
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
