@@ -7,7 +7,7 @@ residuals (modal/reduction/space.py).
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -136,19 +136,26 @@ class BodySpace(Space):
         """
         motions = self._motions(at)
         modes = self._solved(at, self.wanted + self.extra, every, motions)
-        prescribed = np.zeros(modes.eigenvalues.shape, dtype=bool)
+        prescribed = self._prescribed(at, modes, motions)
         if not self.extra:
             return modes, prescribed
+        modes = modes.without(prescribed)
+        index = np.argsort(prescribed, axis=1, kind="stable")
+        index = index if every else index[:, : self.wanted]
+        return modes.take(index), np.take_along_axis(prescribed, index, 1)
+
+    def _prescribed(
+        self, at: Instants, modes: SmallModes, motions: Sequence[PrescribedMotion]
+    ) -> Mask:
+        """Which modes (P, k), none of them translations, the frame prescribes."""
+        prescribed = np.zeros(modes.eigenvalues.shape, dtype=bool)
         for p, motion in enumerate(motions):
             there = np.isfinite(modes.eigenvalues[p])
             q = modes.right[p][:, there]
             shares = at.body.overlap @ q / np.linalg.norm(q, axis=0)
             rest = motion.without_translations()
             prescribed[p, there] = rest.mask(modes.eigenvalues[p, there], shares)
-        modes = modes.without(prescribed)
-        index = np.argsort(prescribed, axis=1, kind="stable")
-        index = index if every else index[:, : self.wanted]
-        return modes.take(index), np.take_along_axis(prescribed, index, 1)
+        return prescribed
 
     def _motions(self, instants: Instants) -> list[PrescribedMotion]:
         """What the kinematics of the frame prescribe at each point of a free body."""
@@ -212,8 +219,13 @@ class BodySpace(Space):
         guards: modes beyond those wanted that its basis holds at most; one at least, and so many
         that |λ| of the last wanted one is `apart` times that of the first that is left out.
         """
-        shared, last = self.projected, self.wanted + self.extra
-        anchors = self.lowest(self.on(at), min(last + guards + 1, shared.size))
+        shared, instants = self.projected, self.on(at)
+        motions, most = self._motions(instants), self.wanted + self.extra + guards + 1
+        anchors = self._solved(instants, min(most, shared.size), False, motions)
+        # What the frame prescribes is kept too, with its Jordan chains.
+        prescribed = self._prescribed(instants, anchors, motions)
+        last = self.wanted + int(prescribed.sum(axis=1).max())
+        anchors = anchors.first(last + guards + 1)
         size = np.abs(anchors.eigenvalues)
         beyond = np.nan_to_num(size[:, last + 1 :], nan=np.inf).min(axis=0)
         far = np.flatnonzero(apart * beyond >= np.nan_to_num(size[:, :last]).max())

@@ -139,14 +139,16 @@ def _residuals(space: Space, at: Instants, modes: SmallModes, transposed: bool) 
     for name, part in space.parts.items():
         x = here.residual(name, here.roles(name, motion, transposed))
         wide = part.rotation @ np.concatenate([x.real, x.imag], axis=2)
-        residual = part.free(combined(part.family.terms, part.V, wide, transposed))
+        images = combined(part.family.terms, part.V, wide, transposed)
+        residual = part.free(images)
         steps[name] = part.solve(residual)
         energy = np.einsum("ij,ij->j", residual, steps[name]).reshape(2, -1).sum(axis=0)
         square += np.maximum(energy, 0.0)
         if not transposed:
             left = modes.left
             test = at.roles(name, (left, left, left), True)[2][0]
-            inside = from_parts(part.rotation.T @ (part.V.T @ residual))
+            inside = from_parts(part.rotation.T @ (part.V.T @ images))
+            inside -= np.einsum("jrs,jsk->rk", here.projected[name].matrices[: len(x)], x)
             work += (test.conj() * inside).sum(axis=0)
     return _Residuals(np.sqrt(square), steps, work)
 
