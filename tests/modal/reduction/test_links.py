@@ -21,6 +21,7 @@ from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.mechanisms.reduced_mechanism import ReducedMechanism, link_slaves
 from modal.reduction.basis import ReducedBasis
 from modal.reduction.error_bounds import ErrorBounds
+from modal.reduction.full_order import _residuals as residuals
 from modal.reduction.full_order import full_order_modes, random_shapes
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, links_of
 from modal.reduction.projection import combined, projections
@@ -212,6 +213,16 @@ def test_full_order_verification_finds_the_modes_of_the_full_mechanism(
     exact = modal.solve(machine.freeze_many([0.011])[0], k=4)
     apart = np.abs(found.eigenvalues - exact.eigenvalues)
     assert np.all(apart <= found.error_bound + exact.error_bound)
+
+
+def test_round_off_of_large_joint_forces_is_no_difference_of_the_matrices() -> None:
+    crank, rod = (strip(length, FINE).with_damping(b=1e-2) for length in (0.1, 0.3))
+    heavily = planar_slider(rod, ("start", "end"), crank)
+    space = space_of(heavily, 6, 1e-6)
+    here = space.on(LinkPoints.of(heavily, np.array([0.011])))
+    modes = space.lowest(here, 4)
+    work = residuals(space, here, modes, transposed=False).work / here.pairing(modes)[0]
+    assert np.abs(work / modes.eigenvalues[0]).max() < 1e-10
 
 
 def test_large_mechanisms_form_their_matrices_when_used(machine: assembly.Mechanism) -> None:
