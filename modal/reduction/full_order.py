@@ -148,7 +148,7 @@ def _residuals(space: Space, at: Instants, modes: SmallModes, transposed: bool) 
             left = modes.left
             test = at.roles(name, (left, left, left), True)[2][0]
             inside = from_parts(part.rotation.T @ (part.V.T @ images))
-            inside -= np.einsum("jrs,jsk->rk", here.projected[name].matrices[: len(x)], x)
+            inside -= (here.projected[name].matrices[: len(x)] @ x).sum(axis=0)
             work += (test.conj() * inside).sum(axis=0)
     return _Residuals(np.sqrt(square), steps, work)
 

@@ -425,3 +425,18 @@ def test_many_blocks_stay_orthonormal() -> None:
     reference.destroy()
     gram = V.T @ (system.M @ V)
     assert np.abs(gram - np.eye(len(gram))).max() < 1e-11
+
+
+def test_a_local_space_of_a_free_body_is_smaller_and_knows_what_the_frame_prescribes() -> None:
+    body = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 8)
+    points = [dict(omega=30.0 + s, epsilon=400.0 + 5.0 * s) for s in range(5)]
+    family = AffineFamily(lambda p: body.freeze(**p, axis=(0, 1, 1)), points[0])
+    at = family.coefficients(points)
+    space = BodySpace(family, at, 6, 1e-6)
+    space.train(at)
+    local = space.local(at)
+    assert local.projected.size < space.projected.size
+    shared, own = (one.solve(at) for one in (space, local))
+    assert np.array_equal(shared.prescribed, own.prescribed)
+    assert local.worst(own) <= 1.0
+    space.destroy()
