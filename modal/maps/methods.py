@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,12 +100,19 @@ class FullMethod(Method):
             [self.verdict(point) for point in points], np.ones(len(points), dtype=np.int8)
         )
 
-    def verdict(self, point: Mapping[str, float]) -> Verdict:
-        """Raises the solver's error with the point's name in front."""
+    def verdict(self, point: Mapping[str, float], known: Verdict | None = None) -> Verdict:
+        """The verdict of a point. known: an undecided one, on which all modes follow if affordable.
+
+        Raises the solver's error with the point's name in front.
+        """
+        affordable = is_affordable(self.grid.first.n, self.grid.count)
+        if known is not None and not affordable:
+            return known
         system = self.grid.freeze(point)
         try:
-            found = judge(*full_modes(system, self.k))
-            return on_all_modes(found, self.grid, system.n, self.k, lambda: system)
+            found = known or judge(*full_modes(system, self.k))
+            undecided = found.verdict == UNDECIDED and affordable
+            return on_all_modes(found, system, self.k) if undecided else found
         except ConvergenceError as fault:
             raise ConvergenceError(f"at {named(point)}: {fault}", fault.partial) from fault
         except (SingularSystemError, AccuracyError) as fault:
@@ -190,10 +196,9 @@ class SpaceMethod(Method):
             for p, verdict in zip(left, judged, strict=True):
                 verdicts[p] = verdict
         full = FullMethod(self.grid, self.k)
-        found = [full.verdict(p) if v is None else v for p, v in zip(points, verdicts, strict=True)]
         decided = [
-            on_all_modes(v, self.grid, self.family.n, self.k, partial(self.grid.freeze, p))
-            for p, v in zip(points, found, strict=True)
+            full.verdict(p, v) if v is None or v.verdict == UNDECIDED else v
+            for p, v in zip(points, verdicts, strict=True)
         ]
         return columns(decided, apart)
 
@@ -403,19 +408,13 @@ def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:
     return n <= ALL_MODES or (n <= AFFORDABLE and points * float(n) ** 3 <= work)
 
 
-def on_all_modes(
-    found: Verdict, grid: Grid, n: int, k: int, system: Callable[[], FrozenSystem]
-) -> Verdict:
-    """A verdict on the lowest modes of a system of n degrees of freedom, a point of a grid; on all
-    modes where it is undecided and that is affordable."""
-    if found.verdict != UNDECIDED or not is_affordable(n, grid.count):
-        return found
-    frozen = system()
-    M, C, K = frozen.M, frozen.damping, frozen.stiffness
+def on_all_modes(found: Verdict, system: FrozenSystem, k: int) -> Verdict:
+    """An undecided verdict on the lowest modes of a system, on all modes."""
+    M, C, K = system.M, system.damping, system.stiffness
     none_grows = is_empty(M, C, K, found.lowest) if C.nnz else stay_apart(M, K)
-    if frozen.symmetric_mass and none_grows:
+    if system.symmetric_mass and none_grows:
         return replace(found, verdict=STABLE, proof=COUNT)
-    result = stability(frozen, k)
+    result = stability(system, k)
     if result.verdict == WORDS[UNDECIDED]:
         return found
     proof = PROOFS.index(result.proof)
