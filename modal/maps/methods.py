@@ -129,6 +129,7 @@ class SpaceMethod(Method):
 
     family: Any
     space: Any = None
+    whole_is_full = False  # whether points on a complete space count as solved in full
 
     def __init__(self, grid: Grid, k: int, tolerance: float, checks: int) -> None:
         self.grid, self.k, self.tolerance, self.checks = grid, k, tolerance, checks
@@ -156,7 +157,7 @@ class SpaceMethod(Method):
         """A small space for many points of a tile."""
         return None
 
-    def prepare(self) -> dict[str, NDArray[Any]]:
+    def prepare(self) -> Mapping[str, NDArray[Any]]:
         """Grow the space on the training points, complete it on random ones, check it."""
         self.space = space = self.new_space()
         if not space.complete:
@@ -192,7 +193,7 @@ class SpaceMethod(Method):
             if space is None:
                 continue
             judged, needed[left] = self._verdicts(space, at.take(left), stage == self.local)
-            apart[left] = self.in_full(space)
+            apart[left] = self.whole_is_full and space.complete
             for p, verdict in zip(left, judged, strict=True):
                 verdicts[p] = verdict
         full = FullMethod(self.grid, self.k)
@@ -201,10 +202,6 @@ class SpaceMethod(Method):
             for p, v in zip(points, verdicts, strict=True)
         ]
         return columns(decided, apart)
-
-    def in_full(self, space: Any) -> bool:
-        """Whether points that are solved on a space count as solved in full."""
-        return False
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """The space of the whole map."""
@@ -334,12 +331,8 @@ class StackMethod(SpaceMethod):
 
     solver = "reduced basis of every tile"
     family: StackFamily
-
-    def prepare(self) -> dict[str, NDArray[Any]]:
-        return {}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        pass
+    whole_is_full = True
+    prepare, restore = Method.prepare, Method.restore  # tiles share nothing
 
     def located(self, tile: Slices) -> tuple[Any, Mask]:
         """Numbers of points, and which of them a basis can hold."""
@@ -394,9 +387,6 @@ class StackMethod(SpaceMethod):
     def _private(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """The whole space, for a proof or a growth rate that needs all modes."""
         return None if self.space is None or self.space.complete else self.space.completed()
-
-    def in_full(self, space: Any) -> bool:
-        return bool(space.complete)
 
 
 def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:

@@ -60,7 +60,9 @@ def _dense_skew_ratio(B: Array, A: Array) -> float:
     scale = 1.0 / np.sqrt(np.diag(A))
     A, B = A * np.outer(scale, scale), B * np.outer(scale, scale)
     if is_definite(A - ZERO * len(A) * np.eye(len(A))):
-        return factored_ratio(B, la.cholesky(A, lower=True))
+        L = la.cholesky(A, lower=True)
+        half = la.solve_triangular(L, B, lower=True)
+        return float(np.linalg.norm(la.solve_triangular(L, half.T, lower=True), 2))
     sizes, U = la.eigh(A)
     if sizes[0] < -_margin(len(A)):
         return np.inf
@@ -94,12 +96,6 @@ def is_semidefinite(A: sp.csr_matrix) -> bool:
 def is_definite(A: sp.csr_matrix | Array | Complex) -> bool:
     """Whether a Hermitian A is positive definite beyond round-off: one Cholesky factorization."""
     return _has_cholesky(A, -_margin(A.shape[0]))
-
-
-def factored_ratio(B: Array, L: Array) -> float:
-    """An upper bound of max |xᴴBx| / xᴴAx of a full skew B, with the lower factor of A."""
-    half = la.solve_triangular(L, B, lower=True, check_finite=False)
-    return float(np.linalg.norm(la.solve_triangular(L, half.T, lower=True), 2))
 
 
 def _margin(n: int) -> float:
