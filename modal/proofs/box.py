@@ -321,5 +321,6 @@ def stay_apart(M: sp.csr_matrix, K: sp.csr_matrix) -> bool:
     them alone within ν of one of these that is further than 2ν from the others: it is real.
     """
     squares = la.eigvalsh(0.5 * (K + K.T).toarray(), M.toarray())
-    reach = skew_ratio(sp.csr_matrix(0.5 * (K - K.T)), M) + len(squares) * EPS * np.abs(squares).max()
+    rounding = len(squares) * EPS * float(np.abs(squares).max())
+    reach = skew_ratio(sp.csr_matrix(0.5 * (K - K.T)), M) + rounding
     return bool(np.diff(squares, prepend=-squares[0]).min() > 2.0 * reach)
