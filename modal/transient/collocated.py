@@ -139,7 +139,7 @@ class _Step:
         constant.iterations = 0
         if isinstance(matrices, Constant):  # the factors are those of the equations: refined once
             moved, failed = 2.0 * right - image(right), 0
-        elif right.size <= 1.5 * FEW:
+        elif right.size <= 3.0 * FEW:
             weights = np.stack([INVERSE @ INVERSE / h**2, INVERSE / h, np.eye(STAGES)])
             stages = matrices.reshape(3, STAGES, -1).swapaxes(0, 1)
             blocks = (weights.transpose(1, 2, 0) @ stages).reshape(
