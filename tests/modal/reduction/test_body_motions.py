@@ -246,7 +246,7 @@ def test_operators_that_appear_later_are_projected(in_full_order: Any) -> None:
 
     reduced, full = run(), in_full_order(run)
     assert reduced.attrs["basis"].startswith("reduced basis of")
-    error = size(moving("spin"), on_basis.displacement - full.displacement)
+    error = size(moving("spin"), reduced.displacement - full.displacement)
     assert error <= 1e-3 * size(moving("spin"), full.displacement)
 
 
