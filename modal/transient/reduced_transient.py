@@ -11,6 +11,7 @@ import scipy.linalg as la
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.system.frozen import FrozenSeries, FrozenSystem
 from modal.data.datasets import described, made_from
 from modal.data.variables import TRANSIENT
@@ -219,7 +220,9 @@ def on_basis(
     rows = chosen_probes(probes, full.n, full)
     start = initial_state(initial, full.n)
     shapes = [shape for shape in start if np.any(shape)]
-    forces = _directions(loads, freeze, span, shapes)
+    # Those on links would have to be assembled, at the cost of the whole run.
+    moved = [] if isinstance(full, MechanismSystem) else shapes
+    forces = _directions(loads, freeze, span, moved)
     period = getattr(model, "period", None)
     motion = motion_on_basis(freeze, span, modes, TOLERANCE, shapes, forces, period, free=True)
     if motion is None:
