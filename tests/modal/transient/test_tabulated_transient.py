@@ -43,6 +43,28 @@ def test_arithmetic_on_a_pattern_is_that_of_dense_matrices() -> None:
     a, b = A.toarray(), B.toarray()
     np.testing.assert_allclose((2.0 * A - B.T / 3.0 + B).toarray(), 2.0 * a - b.T / 3.0 + b)
     np.testing.assert_allclose(A @ x, a @ x)
+    full = SharedPattern(Pattern(3, np.tile(np.arange(3), 3), np.arange(0, 10, 3)))
+    several, y = OnPattern(full, rng.normal(size=(4, 9))), rng.normal(size=(4, 3))
+    due = np.einsum("pij,pj->pi", several.values.reshape(4, 3, 3), y)
+    np.testing.assert_allclose(several @ y, due)
+    np.testing.assert_allclose(OnPattern(full, several.values[0]) @ y[0], due[0])
+
+
+def test_fixed_steps_read_several_instants_off_the_polynomial_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mechanism, made = slider_crank.model(elements=1), [0]
+    many = SeparatedArrays.many
+
+    def counted(self: SeparatedArrays, times: Any) -> Any:
+        made[0] += 1
+        return many(self, times)
+
+    monkeypatch.setattr(SeparatedArrays, "many", counted)
+    q = 1e-6 * np.eye(1, mechanism.freeze(0.0).n)[0]
+    h = mechanism.period / 300.0
+    modal.integrate(mechanism, (0.0, mechanism.period), (q, 0.0 * q), step=h)
+    assert made[0] <= 300 / 6
 
 
 @pytest.mark.parametrize(("n", "width", "banded"), [(40, 2, True), (12, 6, False)])
