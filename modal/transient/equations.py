@@ -98,8 +98,8 @@ class SecondOrderModel:
 
 @dataclass(frozen=True)
 class TabulatedInstant:
-    """Matrices of one instant on a shared pattern, or stacks of those of several, by the names of a
-    frozen system; all stiffness but K_D is `conservative`."""
+    """Matrices of one instant on a shared pattern, by the names of a frozen system; all stiffness
+    but K_D is `conservative`."""
 
     M: OnPattern
     C: OnPattern
@@ -136,10 +136,6 @@ class TabulatedModel(SecondOrderModel):
         """The frozen system at time t, s."""
         return self._systems(t)
 
-    def many(self, times: Array) -> tuple[TabulatedInstant, TabulatedInstant]:
-        """The matrices at times (P,), s, and their rates."""
-        return self._on(self._values.many(times)), self._on(self._values.rates(times))
-
     def at(self, t: float) -> TabulatedInstant:
         if self.grid is not None:
             place = (t - self.grid[0]) / self.grid[1]
@@ -159,7 +155,7 @@ class TabulatedModel(SecondOrderModel):
         return [self._on(row) for row in zip(*self._values.many(times), strict=True)]
 
     def _on(self, values: Sequence[Array]) -> TabulatedInstant:
-        """values: of each role, (entries,) or (P, entries)."""
+        """values: of each role, (entries,)."""
         return TabulatedInstant(*(OnPattern(self.pattern, part) for part in values))
 
 

@@ -100,7 +100,7 @@ def test_tabulated_matrices_are_those_of_the_mechanism() -> None:
 
 def test_few_directions_give_every_entry_within_the_deviation_of_its_size() -> None:
     """Three functions of time with hundreds of terms, of entries from 1e-9 to 1e9: a sum of three
-    rows has every entry and its rate; a group of zeros has none."""
+    rows has every entry; a group of zeros has none."""
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(3, 50)) * 10.0 ** rng.uniform(-9, 9, size=50)
 
@@ -114,12 +114,8 @@ def test_few_directions_give_every_entry_within_the_deviation_of_its_size() -> N
     separated, times = SeparatedArrays(smooth), rng.uniform(0.0, 2.0 * np.pi, 20)
     assert [len(part) for part in separated._rows] == [3, 0]
     limit = 20.0 * max(smooth.deviation, 1e-15)
-    slopes = smooth.derivative().many(times).swapaxes(0, 1)
-    fastest = len(smooth.table) // 2
     for found, due in zip(separated.many(times), values(times).swapaxes(0, 1), strict=True):
         assert np.all(np.abs(found - due) <= limit * sizes)
-    for found, due in zip(separated.rates(times), slopes, strict=True):
-        assert np.all(np.abs(found - due) <= limit * fastest * sizes)
 
 
 @pytest.mark.parametrize("method", ["generalized-alpha", "midpoint", "gauss6"])
