@@ -153,7 +153,7 @@ class ReducedTransient:
         A trajectory is a sum of frozen modes of the reduced model, of amplitudes √(a² + ȧ²/ω²), ω
         at least one over the span: slower ones do not swing back within it. A mode of which the
         basis holds no more than the beginning errs by up to twice its amplitude, static response to
-        the loads apart. The residual of the rest is what the shapes outside the basis respond to;
+        the loads apart. Without loads, what follows slower modes has no phase. The residual of the rest is what the shapes outside the basis respond to;
         and each mode has an error δω of its frequency that adds up to a phase, δω t / (1 + (ωh/2)²)
         in steps h of order 2. Phases change the modes by themselves, which are orthogonal.
         """
@@ -242,9 +242,10 @@ def _directions(
         else:
             for t in np.linspace(*span, SAMPLE).tolist():
                 columns.append(load.force(t, freeze(t)))
-    if not any(np.any(f) for f in columns):
+    given = [f / np.linalg.norm(f) for f in columns if np.any(f)]
+    if not given:
         return []
-    forces = np.stack([f / np.linalg.norm(f) for f in columns if np.any(f)], axis=1)
+    forces = np.stack(given, axis=1)
     _, R, order = la.qr(forces, mode="economic", pivoting=True)
     count = int((np.abs(np.diag(R)) > HALF).sum())
     return [forces[:, j] for j in order[:count]]
