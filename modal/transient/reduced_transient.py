@@ -153,9 +153,10 @@ class ReducedTransient:
         A trajectory is a sum of frozen modes of the reduced model, of amplitudes √(a² + ȧ²/ω²), ω
         at least one over the span: slower ones do not swing back within it. A mode of which the
         basis holds no more than the beginning errs by up to twice its amplitude, static response to
-        the loads apart. Without loads, what follows slower modes has no phase. The residual of the rest is what the shapes outside the basis respond to;
+        the loads apart. The residual of the rest is what the shapes outside the basis respond to;
         and each mode has an error δω of its frequency that adds up to a phase, δω t / (1 + (ωh/2)²)
-        in steps h of order 2. Phases change the modes by themselves, which are orthogonal.
+        in steps h of order 2. Phases change the modes by themselves, which are orthogonal. Without
+        loads, what a mode follows slower ones statically has no phase.
         """
         chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), SAMPLE)).round())
         index = chosen.astype(np.intp)
