@@ -96,18 +96,11 @@ class SeparatedArrays:
         self._rows = [rows for _, rows in factors]
         self._ends = np.cumsum([len(rows) for rows in self._rows])[:-1]
         self._weights = replace(interpolant, table=np.hstack([weights for weights, _ in factors]))
-        self._slopes = self._weights.derivative()
 
     def many(self, times: Array) -> list[Array]:
         """Each group at `times` (m,): (m, N)."""
-        return self._summed(self._weights.many(times))
-
-    def rates(self, times: Array) -> list[Array]:
-        """Their derivatives, 1/s."""
-        return self._summed(self._slopes.many(times))
-
-    def _summed(self, weights: Array) -> list[Array]:
-        parts = zip(np.split(weights, self._ends, axis=1), self._rows, strict=True)
+        weights = np.split(self._weights.many(times), self._ends, axis=1)
+        parts = zip(weights, self._rows, strict=True)
         return [share @ rows for share, rows in parts]
 
 

@@ -8,9 +8,9 @@ the Radau IIA method of the first-order form. It damps what a step does not reso
 Wanner, Solving Ordinary Differential Equations II, IV.5): the steps follow the modes that still
 move, however fast others have decayed. The equations of all stages are solved by GMRES,
 preconditioned by those with constant matrices, which the eigenvalues of (a_ij) part into systems of
-size n (ibid., IV.8); few equations at once by LAPACK. Between the ends of a step the state is its
-polynomial. A step of twice the length gives the error; lengths are halved and doubled, so that
-factors serve many steps.
+size n (ibid., IV.8); few equations at once, and those for which it does not converge, by LAPACK.
+Between the ends of a step the state is its polynomial. A step of twice the length gives the error;
+lengths are halved and doubled, so that factors serve many steps.
 """
 
 from __future__ import annotations
@@ -139,21 +139,22 @@ class _Step:
         constant.iterations = 0
         if isinstance(matrices, Constant):  # the factors are those of the equations: refined once
             moved, failed = 2.0 * right - image(right), 0
-        elif right.size <= 1.5 * FEW:
-            weights = np.stack([INVERSE @ INVERSE / h**2, INVERSE / h, np.eye(STAGES)])
-            stages = matrices.reshape(3, STAGES, -1).swapaxes(0, 1)
-            blocks = (weights.transpose(1, 2, 0) @ stages).reshape(
-                STAGES, STAGES, *matrices.shape[2:]
-            )
-            whole = blocks.swapaxes(1, 2).reshape(right.size, -1)
-            moved, failed = np.linalg.solve(whole, -still.ravel()), 0
+        elif right.size <= 3.0 * FEW:
+            failed = 1
         else:
             operator = spla.LinearOperator((right.size,) * 2, image, dtype=float)
             moved, failed = spla.gmres(
                 operator, right, rtol=SOLVED, restart=4 * ITERATIONS, maxiter=1, callback=count,
                 callback_type="pr_norm",
             )  # fmt: skip
-        self.solved = not failed
+        if failed:
+            weights = np.stack([INVERSE @ INVERSE / h**2, INVERSE / h, np.eye(STAGES)])
+            stages = matrices.reshape(3, STAGES, -1).swapaxes(0, 1)
+            blocks = (weights.transpose(1, 2, 0) @ stages).reshape(
+                STAGES, STAGES, *matrices.shape[2:]
+            )
+            whole = blocks.swapaxes(1, 2).reshape(right.size, -1)
+            moved = np.linalg.solve(whole, -still.ravel())
         self.rate = INVERSE @ moved.reshape(known.shape) / h  # of velocities at the stages: − v
         self.k = INVERSE @ self.rate / h
 
@@ -214,7 +215,7 @@ class Collocation:
             part = max(share / (1.0 - done), LEAST)
             allowed = part * (tolerances[0] - error)
             ratio = max(far[-1] / allowed, inner / tolerances[1])
-            if not (first.solved and second.solved and coarse.solved and ratio <= 1.0):
+            if not ratio <= 1.0:
                 level += 1
                 continue
             inside = np.flatnonzero((parts > done) & (parts <= done + share))

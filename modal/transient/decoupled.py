@@ -356,7 +356,7 @@ def _exponentials(H: Complex, length: float, y: Complex, parts: Array, phase: fl
     p, groups, m = H.shape[:3]
     table = length * (_chebyshev(p)[2] @ H.reshape(p, -1))
     fastest = length * float(np.linalg.norm(H[:: p // 2], axis=(2, 3)).max())
-    if not fastest <= phase * BATCH_NUMBERS:
+    if not fastest * parts.max() <= phase * BATCH_NUMBERS:
         # The transformations do not decouple.
         return np.full((len(parts), groups, m), np.nan, dtype=complex)
     ends, again = np.unique(parts, return_inverse=True)

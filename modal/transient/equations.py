@@ -22,7 +22,7 @@ from modal.eigen.tolerances import EPS, HALF
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant, Sampled, SeparatedArrays, one_by_one
 from modal.transient.step_matrices import OnPattern, SharedPattern
-from modal.transient.tolerances import REMEMBERED
+from modal.transient.tolerances import NEGLIGIBLE, REMEMBERED
 from modal.types import Array
 
 CONSERVATIVE_STIFFNESS = tuple(name for name in STIFFNESS_PARTS if name != "K_D")
@@ -32,7 +32,12 @@ ROLES = (("M",), ("C",), CONSERVATIVE_STIFFNESS, ("D",), ("K_D",))
 
 class SecondOrderModel:
     """M(t) q̈ + [C(t) + D(t)] q̇ + K(t) q = Q(t) of a model with n degrees of freedom. Instants are
-    assembled on demand."""
+    assembled on demand.
+
+    grid: a time and a distance, s, of instants of which a polynomial gives several at a time.
+    """
+
+    grid: tuple[float, float] | None = None
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -93,8 +98,8 @@ class SecondOrderModel:
 
 @dataclass(frozen=True)
 class TabulatedInstant:
-    """Matrices of one instant on a shared pattern, or stacks of those of several, by the names of a
-    frozen system; all stiffness but K_D is `conservative`."""
+    """Matrices of one instant on a shared pattern, by the names of a frozen system; all stiffness
+    but K_D is `conservative`."""
 
     M: OnPattern
     C: OnPattern
@@ -125,20 +130,32 @@ class TabulatedModel(SecondOrderModel):
         table[:, :, self.pattern.places] = entries.table
         self._values = SeparatedArrays(replace(entries, table=table))
         self._systems = lru_cache(maxsize=REMEMBERED)(motion.freeze)
+        self._together = lru_cache(maxsize=2)(self._block)
 
     def system(self, t: float) -> FrozenSystem:
         """The frozen system at time t, s."""
         return self._systems(t)
 
-    def many(self, times: Array) -> tuple[TabulatedInstant, TabulatedInstant]:
-        """The matrices at times (P,), s, and their rates."""
-        return self._on(self._values.many(times)), self._on(self._values.rates(times))
+    def at(self, t: float) -> TabulatedInstant:
+        if self.grid is not None:
+            place = (t - self.grid[0]) / self.grid[1]
+            if abs(place - round(place)) <= NEGLIGIBLE:
+                block, number = divmod(round(place), REMEMBERED)
+                return self._together(block)[number]
+        found: TabulatedInstant = super().at(t)
+        return found
 
     def _instant(self, t: float) -> TabulatedInstant:
         return self._on([part[0] for part in self._values.many(np.array([t]))])
 
+    def _block(self, number: int) -> list[TabulatedInstant]:
+        """The instants of so many places of the grid as are kept."""
+        start, distance = self.grid or (0.0, 0.0)
+        times = start + distance * (number * REMEMBERED + np.arange(REMEMBERED))
+        return [self._on(row) for row in zip(*self._values.many(times), strict=True)]
+
     def _on(self, values: Sequence[Array]) -> TabulatedInstant:
-        """values: of each role, (entries,) or (P, entries)."""
+        """values: of each role, (entries,)."""
         return TabulatedInstant(*(OnPattern(self.pattern, part) for part in values))
 
 

@@ -7,6 +7,7 @@ factors; a smooth motion on a basis of shapes, or by decoupled groups of modes a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,15 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.reduction.interpolation import SeparatedArrays
 from modal.transient.collocated import PHASE, STAGES, Collocation, Constant
 from modal.transient.decoupled import WITHIN, Frames, propagated
-from modal.transient.equations import SecondOrderModel, TabulatedModel, freezer, potential
+from modal.transient.equations import GROUPS, SecondOrderModel, freezer, potential
 from modal.transient.initial import initial_state
 from modal.transient.measures import DisplacementNorm
 from modal.transient.records import Recorder, Vibration, chosen_probes, run_attributes
 from modal.transient.small_transient import small_transient
+from modal.transient.step_matrices import OnPattern, SharedPattern
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES
 from modal.types import Array
 
@@ -180,17 +183,24 @@ def _balance_of_constant(system: FrozenSystem, states: Array) -> tuple[Array, Ar
 
 
 def _balance(motion: InterpolatedMotion, times: Array, states: Array) -> Array:
-    """½ q̇ᵀMq̇ + ½ qᵀSq of states (R, 2n), and its rate along the motion."""
-    equations, out = TabulatedModel(motion), []
+    """½ q̇ᵀMq̇ + ½ qᵀSq of states (R, 2n), and its rate along the motion: forms on one pattern."""
+    entries, pattern = motion.on_entries(*GROUPS), SharedPattern(motion.pattern)
+    table = np.zeros((*entries.table.shape[:2], len(pattern.rows)))
+    table[:, :, pattern.places] = entries.table
+    M, C, K, S = table.swapaxes(0, 1)
+    S, rate = 0.5 * (S + S[:, pattern.transposed]), entries.differentiated
+    terms = np.stack([M, S, 0.5 * rate(M) - C, S - K, 0.5 * rate(S)], axis=1)
+    forms, out = SeparatedArrays(replace(entries, table=terms)), []
     q, v = np.split(states, 2, axis=1)
-    batch = max(1, BATCH_NUMBERS // len(equations.pattern.rows))
+    batch = max(1, BATCH_NUMBERS // len(pattern.rows))
     for first in range(0, len(times), batch):
         at = slice(first, first + batch)
-        here, rates = equations.many(times[at])
-        x, rate, S = q[at], v[at], potential(here)
-        forces = S @ x - here.damping @ rate - here.stiffness @ x + 0.5 * (rates.M @ rate)
-        power = (rate * forces + 0.5 * x * (potential(rates) @ x)).sum(axis=1)
-        out.append(np.stack([0.5 * (rate * (here.M @ rate) + x * (S @ x)).sum(axis=1), power]))
+        here = [OnPattern(pattern, part) for part in forms.many(times[at])]
+        right, left = (v, q, v, q, q), (v, q, v, v, q)
+        products = [
+            (y[at] * (A @ x[at])).sum(axis=1) for A, x, y in zip(here, right, left, strict=True)
+        ]
+        out.append(np.stack([0.5 * sum(products[:2]), sum(products[2:])]))
     return np.concatenate(out, axis=1)
 
 

@@ -11,6 +11,7 @@ import scipy.linalg as la
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.system.frozen import FrozenSeries, FrozenSystem
 from modal.data.datasets import described, made_from
 from modal.data.variables import TRANSIENT
@@ -154,7 +155,8 @@ class ReducedTransient:
         basis holds no more than the beginning errs by up to twice its amplitude, static response to
         the loads apart. The residual of the rest is what the shapes outside the basis respond to;
         and each mode has an error δω of its frequency that adds up to a phase, δω t / (1 + (ωh/2)²)
-        in steps h of order 2. Phases change the modes by themselves, which are orthogonal.
+        in steps h of order 2. Phases change the modes by themselves, which are orthogonal. Without
+        loads, what a mode follows slower ones statically has no phase.
         """
         chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), SAMPLE)).round())
         index = chosen.astype(np.intp)
@@ -173,7 +175,11 @@ class ReducedTransient:
             a = -np.linalg.solve(M, C @ rates + K @ shapes)
             energy, size = self.motion.missing(np.array([t]), shapes[None], rates[None], a[None])
             known = size[0] < 1.0
-            free = np.hypot(states[:, 0] - np.where(known, 0.0, still), states[:, 1] / omega)
+            bent = np.abs(states[:, 0] - np.where(known, 0.0, still))
+            if not self.given:
+                accelerated = shapes.T @ (C @ v[index[i]] + K @ q[index[i]]) / omega**2
+                bent = np.minimum(bent, np.abs(accelerated))
+            free = np.hypot(bent, states[:, 1] / omega)
             phase = energy[0] ** 2 / (2.0 * omega) * (t - times[0])
             phase = phase / (1.0 + (0.5 * omega * step) ** 2)
             by_phase = free * np.where(known, np.minimum(phase, 2.0), 2.0)
@@ -215,7 +221,9 @@ def on_basis(
     rows = chosen_probes(probes, full.n, full)
     start = initial_state(initial, full.n)
     shapes = [shape for shape in start if np.any(shape)]
-    forces = _directions(loads, freeze, span)
+    # Those on links would have to be assembled, at the cost of the whole run.
+    moved = [] if isinstance(full, MechanismSystem) else shapes
+    forces = _directions(loads, freeze, span, moved)
     period = getattr(model, "period", None)
     motion = motion_on_basis(freeze, span, modes, TOLERANCE, shapes, forces, period, free=True)
     if motion is None:
@@ -223,18 +231,22 @@ def on_basis(
     return ReducedTransient(motion, span, freeze, full, loads, rows, model, start)
 
 
-def _directions(loads: tuple[Load, ...], freeze: Freeze, span: tuple[float, float]) -> list[Array]:
-    """Independent directions (n,) of the loads' forces at instants of the span."""
-    if not loads:
-        return []
-    columns = []
+def _directions(
+    loads: tuple[Load, ...], freeze: Freeze, span: tuple[float, float], shapes: list[Array]
+) -> list[Array]:
+    """Independent directions (n,) of the loads' forces at instants of the span, and of those on
+    shapes of the start that move."""
+    columns = [freeze(t).damping @ x for t in np.linspace(*span, 3).tolist() for x in shapes]
     for load in loads:
         if isinstance(load, (Harmonic, Impulse, Tabulated)):
             columns.append(direction(load.at, freeze(span[0])))
         else:
             for t in np.linspace(*span, SAMPLE).tolist():
                 columns.append(load.force(t, freeze(t)))
-    forces = np.stack([f / np.linalg.norm(f) for f in columns if np.any(f)] or columns, axis=1)
+    given = [f / np.linalg.norm(f) for f in columns if np.any(f)]
+    if not given:
+        return []
+    forces = np.stack(given, axis=1)
     _, R, order = la.qr(forces, mode="economic", pivoting=True)
     count = int((np.abs(np.diag(R)) > HALF).sum())
     return [forces[:, j] for j in order[:count]]

@@ -42,6 +42,7 @@ class SharedPattern:
         given = np.repeat(np.arange(n), np.diff(pattern.indptr)) * n + pattern.indices
         self.places = np.searchsorted(keys, given)  # of the given pattern's entries
         self.transposed = np.searchsorted(keys, self.columns * n + self.rows)
+        self.full = len(self.rows) == n * n
         self.order = np.asarray(reverse_cuthill_mckee(whole, symmetric_mode=True), dtype=np.intp)
 
 
@@ -83,6 +84,9 @@ class OnPattern:
         return len(self.values)
 
     def __matmul__(self, vectors: Array) -> Array:
+        if self.pattern.full:
+            matrices = self.values.reshape(*self.values.shape[:-1], *self.pattern.shape)
+            return np.asarray((matrices @ vectors[..., None])[..., 0])
         products = self.values * vectors.take(self.pattern.columns, axis=-1)
         return np.asarray(np.add.reduceat(products, self.pattern.starts, axis=-1))
 

@@ -236,6 +236,8 @@ def integrate(
         equations = SecondOrderModel(model) if nonlinear else ledger.equations
         step = default_step(equations, span, loads, model, integrator.order)
     steps = _steps(integrator, span, step, displacement_tolerance, norm, tuple(loads))
+    if isinstance(steps, FixedSteps) and isinstance(ledger, EnergyLedger):
+        ledger.equations.grid = (span[0], 0.5 * steps.first_length)
     settings |= dict(method=name, step=step, unknowns=len(first[0]), probes=list(rows.names))
     recorder = Recorder(rows)
     if resume and checkpoint is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse.linalg as spla
 import xarray as xr
 
 import assembly
@@ -18,6 +19,7 @@ from assembly.motion.moving import MovingBody
 from modal.reduction import motion as motions
 from modal.reduction.motion import BodyMotion, body_space
 from modal.transient import transient
+from modal.transient.reduced_transient import on_basis
 from modal.types import Array
 from tests.support.full_monodromy import distances, full_logs
 
@@ -96,16 +98,29 @@ def test_a_transient_on_a_basis_states_its_error(
     def run() -> xr.Dataset:
         return modal.integrate(model, SPAN, start, loads=acting, step=STEP, probes="all")
 
-    on_basis, full = run(), in_full_order(run)
-    assert on_basis.attrs["basis"].startswith("reduced basis of")
+    reduced, full = run(), in_full_order(run)
+    assert reduced.attrs["basis"].startswith("reduced basis of")
     assert "basis" not in full.attrs
-    assert on_basis.attrs["loads"] == full.attrs["loads"]
-    assert list(on_basis.probe.values) == list(full.probe.values)
-    error = size(model, on_basis.displacement - full.displacement)
+    assert reduced.attrs["loads"] == full.attrs["loads"]
+    assert list(reduced.probe.values) == list(full.probe.values)
+    error = size(model, reduced.displacement - full.displacement)
     error /= size(model, full.displacement)
-    assert error <= on_basis.attrs["basis_error"] <= 0.01
-    work = np.abs(on_basis.energy - full.energy).max()
+    assert error <= reduced.attrs["basis_error"] <= 0.01
+    work = np.abs(reduced.energy - full.energy).max()
     assert work <= 0.01 * full.energy.max()
+
+
+def test_a_basis_holds_what_the_moving_start_bends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coriolis forces on a shape of the start bend it into others from the first moment on."""
+    monkeypatch.setattr(motions, "LARGE_BODY", 40)
+    model = moving("swing")
+    here = model.freeze(0.0)
+    start = modal.solve(here, k=6).right[:, -1].real
+    bent = spla.spsolve(here.stiffness.tocsc(), here.damping @ start)
+    reduced = on_basis(model, SPAN, (start, 0.0 * start), (), None)
+    assert reduced is not None
+    held = reduced.motion.lift(reduced.motion.coordinates(bent))
+    np.testing.assert_allclose(held, bent, rtol=0.0, atol=1e-6 * np.abs(bent).max())
 
 
 @pytest.mark.slow
@@ -229,9 +244,9 @@ def test_operators_that_appear_later_are_projected(in_full_order: Any) -> None:
     def run() -> xr.Dataset:
         return modal.integrate(Jolt(), SPAN, start, step=2e-5, probes="all")
 
-    on_basis, full = run(), in_full_order(run)
-    assert on_basis.attrs["basis"].startswith("reduced basis of")
-    error = size(moving("spin"), on_basis.displacement - full.displacement)
+    reduced, full = run(), in_full_order(run)
+    assert reduced.attrs["basis"].startswith("reduced basis of")
+    error = size(moving("spin"), reduced.displacement - full.displacement)
     assert error <= 1e-3 * size(moving("spin"), full.displacement)
 
 

@@ -95,6 +95,24 @@ def test_the_steps_of_a_motion_that_grows_are_as_long_as_those_of_one_that_does_
     assert abs(end[0, 0] * np.exp(-40.0) - 1.0) <= error + within <= 2e-5
 
 
+def test_the_steps_of_heavy_damping_that_moves_are_as_long_as_its_slow_modes_allow() -> None:
+    """Iterations with constant matrices do not converge for modes from 1 to 1e5 rad/s whose
+    shapes turn within a step."""
+    omega, span, ends = np.geomspace(1.0, 1e5, 70), 3.0, np.ones(1)
+    skew = np.random.default_rng(1).standard_normal((70, 70))
+    skew = 0.1 * (skew - skew.T)
+
+    def matrices(times: Array) -> Array:
+        Q = la.expm(np.sin(times)[:, None, None] * skew)
+        K, C = (Q.swapaxes(1, 2) @ (d[:, None] * Q) for d in (omega**2, 6.0 * omega))
+        return np.stack([np.broadcast_to(np.eye(70), K.shape), C, K])
+
+    x = np.append(np.eye(1, 70)[0], np.zeros(70))
+    run = Collocation(matrices, span)
+    run.run(0.0, span, x, ends, (1e-5, 1e-5), sizes_in(omega), 1.0)
+    assert run.pairs <= 30
+
+
 def test_collocation_follows_matrices_that_move() -> None:
     """Against an explicit method with tight tolerance, of another family."""
     mechanism = machine(3)

@@ -166,3 +166,16 @@ def test_modes_of_one_group_are_integrated_by_steps() -> None:
     assert (found.panels, found.error <= 1e-4) == (0, True) and found.pairs > 16
     exact = np.cos(np.outer(times, omega))
     assert np.abs(found.states[:, :20] - exact).max() <= found.error * np.sqrt(20.0)
+
+
+def test_a_group_that_has_decayed_at_once_does_not_shorten_the_panel() -> None:
+    """A critically damped mode and its conjugate are one group, of a fast rate."""
+    omega, parts = 1e4, np.linspace(0.0, 1.0, 33)
+    M, C, K = np.eye(2), np.diag([0.0, 2e8]), np.diag([omega**2, 1e16])
+    x = np.array([1.0, 0.0, 0.0, 0.0])
+    found = propagated(
+        lambda times: np.stack([M, C, K])[:, None].repeat(len(times), axis=1),
+        (0.0, 1.0), x, parts, 1e-6, 1,
+    )  # fmt: skip
+    assert found.panels == 1
+    assert np.abs(found.states[:, 0] - np.cos(omega * parts)).max() <= 1e-10
