@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, cached_property, partial, reduce
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
@@ -44,7 +45,7 @@ from modal.periodic.tolerances import (
     RESOLUTION,
     RESOLVED,
 )
-from modal.reduction.interpolation import Sampled, fourier_interpolant
+from modal.reduction.interpolation import Sampled
 from modal.types import Array, Complex, Index
 
 LARGEST_GROUP = 40
@@ -65,9 +66,11 @@ def decoupled_modes(
     samples = FEWEST
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = np.inf
+    # What X is off by its highest waves, A X and its mean are by |λ| times that.
+    level = min(GROUP, allowed / (period * float(np.abs(found.spectrum[0]).max())))
     while (
         found.usable and not found.smooth
-        and falls(before, found.highest, GROUP, MOST_INSTANTS / samples)
+        and falls(before, found.highest, level, MOST_INSTANTS / samples)
     ):  # fmt: skip
         before, samples = found.highest, 2 * samples
         found = _Decoupling(A, t0, period, samples, accuracy, found)
@@ -403,7 +406,21 @@ def _distances(values: Complex) -> tuple[Array, Array]:
     return least, most
 
 
-def _waves(values: Complex, period: float) -> Sampled:
-    """The trigonometric polynomial through values (m, n, n) at equally spaced instants from 0."""
-    parts = fourier_interpolant(values.view(float), 0.0, period, EPS)
-    return lambda times: parts.many(times).view(values.dtype)
+def _waves(values: Complex, period: float, points: int = 12) -> Sampled:
+    """The trigonometric polynomial through values (m, n, n) at equally spaced instants from 0: by
+    Lagrange's through so many of four times as many of its values, which are that to round-off."""
+    for _ in range(2):
+        values = interleaved(values, _halfway(values))
+    count, nodes, shape = len(values), np.arange(points), values.shape[1:]
+    others = np.array([np.delete(nodes, j) for j in nodes])
+    scale, flat = (nodes[:, None] - others).prod(axis=1), values.reshape(count, -1)
+
+    def many(times: Array) -> Complex:
+        places = times * (count / period)
+        first = np.floor(places).astype(np.intp) - (points // 2 - 1)
+        weights = ((places - first)[:, None, None] - others).prod(axis=2) / scale
+        columns, ends = (first[:, None] + nodes) % count, np.arange(len(times) + 1) * points
+        parts = (weights.ravel(), columns.ravel(), ends)
+        return (sp.csr_matrix(parts, shape=(len(times), count)) @ flat).reshape(-1, *shape)
+
+    return many
