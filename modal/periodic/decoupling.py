@@ -135,7 +135,7 @@ class _Decoupling:
         self.usable = regular and count > 1 and self._group_size() <= LARGEST_GROUP
         self.smooth = self.usable and self._start(shapes, duals)
         if self.smooth:
-            self.B = self._transformed(self.A, self.X, self._slopes())
+            self._renew()
 
     def _group_size(self) -> int:
         return max(len(group) for group in self.groups)
@@ -180,20 +180,22 @@ class _Decoupling:
         several = max(1, BATCH_NUMBERS // self.A[0].size)
         return (slice(first, first + several) for first in range(0, len(self.A), several))
 
-    def _slopes(self, later: float = 0.0) -> Complex:
-        """X' (m, N, kept) at the instants, or a share of their distance later."""
-        columns = np.ascontiguousarray(self.X[:, :, self._kept()])
-        return np.asarray(derivative(columns, self.period, later))
+    def _renew(self) -> None:
+        """B of X, which is left without the wave whose slope the instants do not tell."""
+        signs = (-1.0) ** np.arange(len(self.X))
+        self.X -= signs[:, None, None] * (np.tensordot(signs, self.X, 1) / len(signs))
+        self.B = self._transformed(self.A, self.X)
 
-    def _transformed(self, A: Array, X: Complex, slopes: Complex) -> Complex:
+    def _transformed(self, A: Array, X: Complex) -> Complex:
         """B (m, N, N) of A (m, N, N) in the basis X (m, N, N): half of the columns, on the real and
-        imaginary parts of X, and their conjugates. slopes: X' (m, N, kept)."""
+        imaginary parts of X, and their conjugates."""
         kept, B = self._kept(), np.empty_like(X)
+        columns = np.ascontiguousarray(X[:, :, kept])
+        slopes = derivative(columns, self.period)
         one = kept[self.twin[kept] > kept]
         two = self.twin[one]
         for part in self._parts():
-            columns = np.ascontiguousarray(X[part][:, :, kept])
-            images = (A[part] @ columns.view(float)).view(complex) - slopes[part]
+            images = (A[part] @ columns[part].view(float)).view(complex) - slopes[part]
             if not self.paired:
                 B[part] = np.linalg.solve(X[part], images)
                 continue
@@ -242,7 +244,7 @@ class _Decoupling:
                 X = self.X[part]
                 columns = X[:, :, kept] - X @ change
                 X[:, :, self.twin[kept]], X[:, :, kept] = columns.conj(), columns
-            self.B = self._transformed(self.A, self.X, self._slopes())
+            self._renew()
         return False
 
     def resolve(self) -> None:
@@ -279,7 +281,7 @@ class _Decoupling:
         """A halfway between the instants, X of the polynomial through it, and B of these."""
         count, X = len(self.A), _halfway(self.X)
         A = self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
-        return A, X, self._transformed(A, X, self._slopes(0.5))
+        return A, X, self._transformed(A, X)
 
     def _between(self, left: Complex, values: Complex, right: Complex) -> Complex:
         """left values right (m, N, N) of factors with the blocks of the groups."""
