@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, partial, reduce
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -442,7 +443,7 @@ def _waves(values: Complex, period: float, points: int = 12) -> Sampled:
     others = np.array([np.delete(nodes, j) for j in nodes])
     scale, flat = (nodes[:, None] - others).prod(axis=1), values.reshape(count, -1)
 
-    def many(times: Array) -> Complex:
+    def many(times: Array) -> Any:
         places = times * (count / period)
         first = np.floor(places).astype(np.intp) - (points // 2 - 1)
         weights = ((places - first)[:, None, None] - others).prod(axis=2) / scale

@@ -48,7 +48,8 @@ def check_period(
     """
     times = (t0 + period * irregular(CHECKS)).tolist()
     times = [t for t in times if all(abs(t - b) > SAME * period for b in breaks)]
-    both, causes = np.array([t + shift for shift in (0.0, period) for t in times]), _causes(equations)
+    both = np.array([t + shift for shift in (0.0, period) for t in times])
+    causes = _causes(equations)
     if causes is not None:
         made_of = [part for part in causes(both) if part.size]
         rows = [{str(k): part[n] for k, part in enumerate(made_of)} for n in range(len(both))]
