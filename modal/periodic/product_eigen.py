@@ -240,6 +240,7 @@ def _partial(factors: Array) -> tuple[Array, Array]:
         products.append(now / size)
         logs.append(logs[-1] + np.log(size))
     sizes = np.linalg.norm(products, 2, axis=(1, 2))
+    sizes[sizes == 0.0] = 1.0  # decayed beyond the range of numbers
     return np.stack(products) / sizes[:, None, None], np.array(logs) + np.log(sizes)
 
 
