@@ -136,7 +136,7 @@ class _Decoupling:
         self.usable = regular and count > 1 and self._group_size() <= LARGEST_GROUP
         self.smooth = self.usable and self._start(shapes, duals)
         if self.smooth:
-            self._renew()
+            self.B = self._transformed(self.A, self.X, self._slopes())
 
     def _group_size(self) -> int:
         return max(len(group) for group in self.groups)
@@ -181,22 +181,20 @@ class _Decoupling:
         several = max(1, BATCH_NUMBERS // self.A[0].size)
         return (slice(first, first + several) for first in range(0, len(self.A), several))
 
-    def _renew(self) -> None:
-        """B of X, which is left without the wave whose slope the instants do not tell."""
-        signs = (-1.0) ** np.arange(len(self.X))
-        self.X -= signs[:, None, None] * (np.tensordot(signs, self.X, 1) / len(signs))
-        self.B = self._transformed(self.A, self.X)
+    def _slopes(self, later: float = 0.0) -> Complex:
+        """X' (m, N, kept) at the instants, or a share of their distance later."""
+        columns = np.ascontiguousarray(self.X[:, :, self._kept()])
+        return np.asarray(derivative(columns, self.period, later))
 
-    def _transformed(self, A: Array, X: Complex) -> Complex:
+    def _transformed(self, A: Array, X: Complex, slopes: Complex) -> Complex:
         """B (m, N, N) of A (m, N, N) in the basis X (m, N, N): half of the columns, on the real and
-        imaginary parts of X, and their conjugates."""
+        imaginary parts of X, and their conjugates. slopes: X' (m, N, kept)."""
         kept, B = self._kept(), np.empty_like(X)
-        columns = np.ascontiguousarray(X[:, :, kept])
-        slopes = derivative(columns, self.period)
         one = kept[self.twin[kept] > kept]
         two = self.twin[one]
         for part in self._parts():
-            images = (A[part] @ columns[part].view(float)).view(complex) - slopes[part]
+            columns = np.ascontiguousarray(X[part][:, :, kept])
+            images = (A[part] @ columns.view(float)).view(complex) - slopes[part]
             if not self.paired:
                 B[part] = np.linalg.solve(X[part], images)
                 continue
@@ -245,7 +243,7 @@ class _Decoupling:
                 X = self.X[part]
                 columns = X[:, :, kept] - X @ change
                 X[:, :, self.twin[kept]], X[:, :, kept] = columns.conj(), columns
-            self._renew()
+            self.B = self._transformed(self.A, self.X, self._slopes())
         return False
 
     def resolve(self) -> None:
@@ -282,7 +280,7 @@ class _Decoupling:
         """A halfway between the instants, X of the polynomial through it, and B of these."""
         count, X = len(self.A), _halfway(self.X)
         A = self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
-        return A, X, self._transformed(A, X)
+        return A, X, self._transformed(A, X, self._slopes(0.5))
 
     def _between(self, left: Complex, values: Complex, right: Complex) -> Complex:
         """left values right (m, N, N) of factors with the blocks of the groups."""
