@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, partial, reduce
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
@@ -44,7 +46,8 @@ from modal.periodic.tolerances import (
     RESOLUTION,
     RESOLVED,
 )
-from modal.reduction.interpolation import Sampled, fourier_interpolant
+from modal.reduction.interpolation import Sampled
+from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array, Complex, Index
 
 LARGEST_GROUP = 40
@@ -65,9 +68,11 @@ def decoupled_modes(
     samples = FEWEST
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = np.inf
+    # What X is off by its highest waves, A X and its mean are by |λ| times that.
+    level = min(GROUP, allowed / (period * float(np.abs(found.spectrum[0]).max())))
     while (
         found.usable and not found.smooth
-        and falls(before, found.highest, GROUP, MOST_INSTANTS / samples)
+        and falls(before, found.highest, level, MOST_INSTANTS / samples)
     ):  # fmt: skip
         before, samples = found.highest, 2 * samples
         found = _Decoupling(A, t0, period, samples, accuracy, found)
@@ -98,10 +103,12 @@ class _Decoupling:
         times = t0 + period * np.arange(samples) / samples
         self.A = A(times if before is None else times[1::2])
         values, shapes = (x.astype(complex) for x in np.linalg.eig(self.A))
+        regular = bool(np.all(np.linalg.slogdet(shapes)[0]))
+        duals = np.linalg.inv(shapes) if regular else shapes
         if before is not None:
             self.A = interleaved(before.A, self.A)
-            values, shapes = map(interleaved, before.spectrum, (values, shapes))
-        self.spectrum: tuple[Complex, Complex] = values, shapes
+            values, shapes, duals = map(interleaved, before.spectrum, (values, shapes, duals))
+        self.spectrum: tuple[Complex, Complex, Complex] = values, shapes, duals
         # LAPACK's eigenvalues of a real matrix: each conjugate pair one after the other.
         turn = np.sign(values[0].imag).astype(np.intp)
         order, closing = _followed(values)
@@ -109,13 +116,13 @@ class _Decoupling:
         self.twin, self.paired = place[order[0] + turn[order[0]]], True
         values = np.take_along_axis(values, order, 1)
         shapes = np.take_along_axis(shapes, order[:, None], 2)
+        duals = np.take_along_axis(duals, order[:, :, None], 1)
         least, most = _distances(values)
         near = least < APART * self.rate
-        regular = bool(np.all(np.linalg.slogdet(shapes)[0]))
+        # Vectors have unit length.
+        conditions = np.sqrt(len(place)) * np.linalg.norm(duals, axis=(1, 2))
+        regular = regular and bool(conditions.max() <= 1.0 / EPS)
         if regular:
-            duals = np.linalg.inv(shapes)
-            conditions = np.linalg.norm(shapes, axis=(1, 2)) * np.linalg.norm(duals, axis=(1, 2))
-            regular = bool(conditions.max() <= 1.0 / EPS)
             # What turns fast into each other would need many instants; what is further apart, more
             # steps.
             turned = duals @ np.roll(shapes, 1, axis=0)
@@ -128,6 +135,8 @@ class _Decoupling:
         self.groups = [np.flatnonzero(label == number) for number in range(count)]
         self.usable = regular and count > 1 and self._group_size() <= LARGEST_GROUP
         self.smooth = self.usable and self._start(shapes, duals)
+        if self.smooth:
+            self.B = self._transformed(self.A, self.X, self._slopes())
 
     def _group_size(self) -> int:
         return max(len(group) for group in self.groups)
@@ -167,55 +176,74 @@ class _Decoupling:
         """A column of each conjugate pair, and the real ones."""
         return np.flatnonzero(np.arange(len(self.twin)) <= self.twin)
 
-    def _transformed(self, A: Array, X: Complex) -> Complex:
+    def _parts(self) -> Iterator[slice]:
+        """Instants whose matrices are in a cache together."""
+        several = max(1, BATCH_NUMBERS // self.A[0].size)
+        return (slice(first, first + several) for first in range(0, len(self.A), several))
+
+    def _slopes(self, later: float = 0.0) -> Complex:
+        """X' (m, N, kept) at the instants, or a share of their distance later."""
+        columns = np.ascontiguousarray(self.X[:, :, self._kept()])
+        return np.asarray(derivative(columns, self.period, later))
+
+    def _transformed(self, A: Array, X: Complex, slopes: Complex) -> Complex:
         """B (m, N, N) of A (m, N, N) in the basis X (m, N, N): half of the columns, on the real and
-        imaginary parts of X, and their conjugates."""
-        kept = self._kept()
-        part = np.ascontiguousarray(X[:, :, kept])
-        images = (A @ part.view(float)).view(complex) - derivative(part, self.period)
-        if not self.paired:
-            return np.asarray(np.linalg.solve(X, images))
+        imaginary parts of X, and their conjugates. slopes: X' (m, N, kept)."""
+        kept, B = self._kept(), np.empty_like(X)
         one = kept[self.twin[kept] > kept]
-        two, basis = self.twin[one], X.real.copy()
-        basis[:, :, two] = X.imag[:, :, one]
-        found = np.linalg.solve(basis, images.view(float)).view(complex)
-        a, b = 0.5 * found[:, one], 0.5j * found[:, two]
-        found[:, one], found[:, two] = a - b, a + b
-        B = np.empty_like(X)
-        B[:, :, self.twin[kept]] = found[:, self.twin].conj()
-        B[:, :, kept] = found
+        two = self.twin[one]
+        for part in self._parts():
+            columns = np.ascontiguousarray(X[part][:, :, kept])
+            images = (A[part] @ columns.view(float)).view(complex) - slopes[part]
+            if not self.paired:
+                B[part] = np.linalg.solve(X[part], images)
+                continue
+            basis = X[part].real.copy()
+            basis[:, :, two] = X[part].imag[:, :, one]
+            found = np.linalg.solve(basis, images.view(float)).view(complex)
+            a, b = 0.5 * found[:, one], 0.5j * found[:, two]
+            found[:, one], found[:, two] = a - b, a + b
+            B[part][:, :, self.twin[kept]] = found[:, self.twin].conj()
+            B[part][:, :, kept] = found
         return B
 
     def settle(self) -> bool:
         """Reduce the coupling of the groups until it does not matter; whether that succeeded."""
-        before = np.inf
+        before, changes = np.inf, np.empty_like(self.B)
         for _ in range(ROUNDS):
-            self.B = self._transformed(self.A, self.X)
             if before == np.inf:
                 # Of the next rounds these are about the same.
                 self.values, V, inverse = self._diagonal()
                 same = np.zeros(self.B.shape[1:], dtype=bool)
                 for group in self.groups:
                     same[np.ix_(group, group)] = True
-                apart = np.where(same, np.inf, self.values[:, :, None] - self.values[:, None, :])
-            E = self._between(inverse, np.where(same, 0.0, self.B), V)
-            # To second order Σ_j E_ij E_ji / (d_i − d_j) joins d_i.
-            size = np.abs(E)
-            terms = size * size.swapaxes(1, 2) / np.abs(apart)
-            self.missed = self.period * terms.sum(axis=2).max(axis=0)
+            self.missed, largest = np.zeros(len(same)), np.zeros(same.shape)
+            for part in self._parts():
+                E = np.where(same, 0.0, self.B[part])
+                E = self._between(inverse[part], E, V[part])
+                apart = self.values[part, :, None] - self.values[part, None, :]
+                apart[:, same] = np.inf
+                # To second order Σ_j E_ij E_ji / (d_i − d_j) joins d_i.
+                size = np.abs(E)
+                terms = size * size.swapaxes(1, 2) / np.abs(apart)
+                self.missed = np.maximum(self.missed, self.period * terms.sum(axis=2).max(axis=0))
+                largest = np.maximum(largest, terms.max(axis=0))
+                changes[part] = E / apart
             worst = float(self.missed.max())
             if worst <= self.accuracy:
                 return True
             if worst > GAIN * before:
-                largest = terms.max(axis=0)
                 if not self._join(largest + largest.T):
                     return False
                 before = np.inf
                 continue
-            before = worst
-            kept, change = self._kept(), self._between(V, E / apart, inverse)
-            part = self.X[:, :, kept] - self.X @ change[:, :, kept]
-            self.X[:, :, self.twin[kept]], self.X[:, :, kept] = part.conj(), part
+            before, kept = worst, self._kept()
+            for part in self._parts():
+                change = self._between(V[part], changes[part], inverse[part])[:, :, kept]
+                X = self.X[part]
+                columns = X[:, :, kept] - X @ change
+                X[:, :, self.twin[kept]], X[:, :, kept] = columns.conj(), columns
+            self.B = self._transformed(self.A, self.X, self._slopes())
         return False
 
     def resolve(self) -> None:
@@ -228,8 +256,7 @@ class _Decoupling:
         Where it is not, all of it counts to first order.
         """
         count = len(self.X)
-        exact = self._transformed(self.between, _halfway(self.X))
-        difference = (exact - _halfway(self.B)) * self.period
+        difference = (self.halfway[2] - _halfway(self.B)) * self.period
         values = self.values.imag
         widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
         largest = float(np.abs(difference).max())
@@ -243,15 +270,17 @@ class _Decoupling:
         self.resolved = known or float(self.unresolved.max()) <= self.accuracy
 
     def refine(self) -> None:
-        """Take the instants halfway as well, X of the polynomial through it."""
-        self.A, self.X = interleaved(self.A, self.between), interleaved(self.X, _halfway(self.X))
-        del self.between
+        """Take the instants halfway as well."""
+        here = self.A, self.X, self.B
+        self.A, self.X, self.B = map(interleaved, here, self.halfway)
+        del self.halfway
 
     @cached_property
-    def between(self) -> Array:
-        """A halfway between the instants."""
-        count = len(self.A)
-        return self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
+    def halfway(self) -> tuple[Array, Complex, Complex]:
+        """A halfway between the instants, X of the polynomial through it, and B of these."""
+        count, X = len(self.A), _halfway(self.X)
+        A = self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
+        return A, X, self._transformed(A, X, self._slopes(0.5))
 
     def _between(self, left: Complex, values: Complex, right: Complex) -> Complex:
         """left values right (m, N, N) of factors with the blocks of the groups."""
@@ -403,7 +432,21 @@ def _distances(values: Complex) -> tuple[Array, Array]:
     return least, most
 
 
-def _waves(values: Complex, period: float) -> Sampled:
-    """The trigonometric polynomial through values (m, n, n) at equally spaced instants from 0."""
-    parts = fourier_interpolant(values.view(float), 0.0, period, EPS)
-    return lambda times: parts.many(times).view(values.dtype)
+def _waves(values: Complex, period: float, points: int = 12) -> Sampled:
+    """The trigonometric polynomial through values (m, n, n) at equally spaced instants from 0: by
+    Lagrange's through so many of four times as many of its values, which are that to round-off."""
+    for _ in range(2):
+        values = interleaved(values, _halfway(values))
+    count, nodes, shape = len(values), np.arange(points), values.shape[1:]
+    others = np.array([np.delete(nodes, j) for j in nodes])
+    scale, flat = (nodes[:, None] - others).prod(axis=1), values.reshape(count, -1)
+
+    def many(times: Array) -> Any:
+        places = times * (count / period)
+        first = np.floor(places).astype(np.intp) - (points // 2 - 1)
+        weights = ((places - first)[:, None, None] - others).prod(axis=2) / scale
+        columns, ends = (first[:, None] + nodes) % count, np.arange(len(times) + 1) * points
+        parts = (weights.ravel(), columns.ravel(), ends)
+        return (sp.csr_matrix(parts, shape=(len(times), count)) @ flat).reshape(-1, *shape)
+
+    return many

@@ -28,7 +28,6 @@ from scipy.linalg.lapack import ztrsen
 from scipy.optimize import linear_sum_assignment
 
 from modal.eigen.tolerances import EPS, HALF, ZERO
-from modal.periodic.tolerances import ACCURACY
 from modal.reduction.tolerances import SAFETY
 from modal.types import Array, Complex
 
@@ -128,9 +127,13 @@ def product_modes(factors: Array, errors: Array) -> ProductModes:
     absolute[-1] += product.dropped * sizes[-1]
     product = _hidden_joined(product, absolute)
     bases = _subspaces(product)
+    duals = np.linalg.inv(bases[1:]) if len(product.blocks) > 1 else bases[1:]
     logs, vectors, error = [], [], []
     for block in product.blocks:
-        found = _block_modes(product.factors[:, block, block], _changes(bases, block, absolute))
+        # ‖Yᵢᴴ E_i X_{i−1}‖ at most, for errors ‖E_i‖ = `absolute`.
+        rows = np.linalg.norm(duals[:, block], 2, axis=(1, 2))
+        changes = absolute * rows * np.linalg.norm(bases[:-1, :, block], 2, axis=(1, 2))
+        found = _block_modes(product.factors[:, block, block], changes)
         logs.append(found.logs)
         error.append(found.error)
         vectors.append(product.start @ bases[0][:, block] @ found.vectors)
@@ -186,25 +189,14 @@ def without_zero_pivots(R: Array) -> Array:
     return np.asarray(R + np.diag(np.where(np.abs(diagonal) < tiny, tiny, 0.0)))
 
 
-def _changes(bases: Array, block: slice, absolute: Array) -> Array:
-    """‖Yᵢᴴ E_i X_{i−1}‖ (p,) at most, for errors ‖E_i‖ = `absolute`."""
-    if block.stop - block.start == bases.shape[1]:
-        return absolute
-    out, whole = np.empty_like(absolute), np.eye(bases.shape[1])
-    for i in range(len(absolute)):
-        rows = la.solve_triangular(bases[i + 1], whole, unit_diagonal=True)[block]
-        out[i] = absolute[i] * la.norm(rows, 2) * la.norm(bases[i][:, block], 2)
-    return out
-
-
 def _block_modes(factors: Array, changes: Array) -> ProductModes:
     """Eigenvalues of D_p ⋯ D_1 of one block, for changes of its factors of norm `changes`."""
     prefix, suffix = _partial(factors), _partial(factors[::-1].transpose(0, 2, 1))
-    P, scale = prefix[-1]
+    P, scale = prefix[0][-1], float(prefix[1][-1])
     values, vectors = la.eig(P, check_finite=False)
     values = values.astype(complex)
     # What acts before a factor and what acts after it, both of unit norm times e^log.
-    exponents = [a[1] + b[1] - scale for a, b in zip(prefix[:-1], suffix[-2::-1], strict=True)]
+    exponents = prefix[1][:-1] + suffix[1][-2::-1] - scale
     share = float(np.sum(changes * np.exp(np.minimum(exponents, LARGEST_LOG))))
     if share >= 1.0:
         # The changes are no small ones: all that is left is the norm of the changed product.
@@ -239,14 +231,17 @@ def product_of(maps: Array) -> Array:
     return np.asarray(maps[0])
 
 
-def _partial(factors: Array) -> list[tuple[Array, float]]:
-    """I, D_1, D_2 D_1, … each as a matrix of unit 2-norm and the logarithm of its norm."""
-    out: list[tuple[Array, float]] = [(np.eye(factors.shape[1]), 0.0)]
+def _partial(factors: Array) -> tuple[Array, Array]:
+    """I, D_1, D_2 D_1, …, each as a matrix of unit 2-norm and the logarithm of its norm."""
+    products, logs = [np.eye(factors.shape[1])], [0.0]
     for F in factors:
-        now = F @ out[-1][0]
-        size = max(float(la.norm(now, 2)), float(np.finfo(float).tiny))
-        out.append((now / size, out[-1][1] + float(np.log(size))))
-    return out
+        now = F @ products[-1]
+        size = max(float(np.abs(now).max()), float(np.finfo(float).tiny))
+        products.append(now / size)
+        logs.append(logs[-1] + np.log(size))
+    sizes = np.linalg.norm(products, 2, axis=(1, 2))
+    sizes[sizes == 0.0] = 1.0  # decayed beyond the range of numbers
+    return np.stack(products) / sizes[:, None, None], np.array(logs) + np.log(sizes)
 
 
 def eigenvalue_bounds(P: Array, values: Complex, change: float) -> Array:
@@ -270,6 +265,8 @@ def _bound(T: Complex, i: int, change: float, whole: float, largest: int = 4) ->
     nearest = np.argsort(np.abs(diagonal - diagonal[i]), kind="stable")
     best = whole
     for size in range(1, min(largest, m - 1) + 1):
+        if best <= change ** (1.0 / size):
+            break  # no bound by so many eigenvalues is less
         select = np.zeros(m, dtype=np.int32)
         select[nearest[:size]] = 1
         ordered, _, _, _, _, sep, info = ztrsen(
@@ -283,8 +280,6 @@ def _bound(T: Complex, i: int, change: float, whole: float, largest: int = 4) ->
             continue
         inside = change + coupling * 2.0 * change / apart
         best = min(best, _henrici(ordered[:size, :size], inside))
-        if best <= ACCURACY * abs(diagonal[i]):
-            break
     return best
 
 

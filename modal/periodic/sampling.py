@@ -10,7 +10,7 @@ is wider than the distance of the instants, which is stated.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -43,12 +43,34 @@ def check_period(
     """InputError unless every matrix at t + T is that at t, for several t of the period.
 
     Whole multiples of the shortest period are periods. Each part of a model (M, C, D, K, …) is
-    compared by itself, an entry of a callable's A(t) with the largest of its row.
+    compared by itself, an entry of a callable's A(t) with the largest of its row. Where all that
+    the matrices are made of repeats itself, so do they.
     """
     times = (t0 + period * irregular(CHECKS)).tolist()
     times = [t for t in times if all(abs(t - b) > SAME * period for b in breaks)]
-    found = _matrices(equations, np.array([t + shift for shift in (0.0, period) for t in times]))
-    here, later = found[: len(times)], found[len(times) :]
+    both = np.array([t + shift for shift in (0.0, period) for t in times])
+    causes = _causes(equations)
+    if causes is not None:
+        made_of = [part for part in causes(both) if part.size]
+        rows = [{str(k): part[n] for k, part in enumerate(made_of)} for n in range(len(both))]
+        if not list(_changes(rows)):
+            return
+    for name, worst, change in _changes(_matrices(equations, both)):
+        raise InputError(
+            f"period: the model does not repeat itself after {period:.6g} s "
+            f"(from t = {times[worst]:.6g} s, {name} changes by {change:.1e} of its size)"
+        )
+
+
+def _causes(equations: FirstOrderModel | SecondOrderModel) -> Callable[[Array], list[Array]] | None:
+    """What the matrices at times (P,) are made of, (P, ...) each, where a model tells it."""
+    return getattr(getattr(equations, "model", None), "causes", None)
+
+
+def _changes(found: list[dict[str, Any]]) -> Iterator[tuple[str, int, float]]:
+    """Of the parts of instants, and of the same a period later: the names of those that change,
+    where they do most, and by how much of their size."""
+    here, later = found[: len(found) // 2], found[len(found) // 2 :]
     whole = {name: max(_largest(m[name]) for m in here) for name in here[0]}
     stiffness = max((whole[name] for name in STIFFNESS_PARTS if name in whole), default=0.0)
     for name, size in whole.items():
@@ -61,11 +83,7 @@ def check_period(
         within = max(_largest(a[name] - b[name]) for a, b in combinations(here, 2))
         worst = int(np.argmax(gaps))
         if gaps[worst] > min(SAME * size, max(WEAK * within, NOISE * size)):
-            raise InputError(
-                f"period: the model does not repeat itself after {period:.6g} s "
-                f"(from t = {times[worst]:.6g} s, {name} changes by {gaps[worst] / size:.1e} "
-                "of its size)"
-            )
+            yield name, worst, float(gaps[worst] / size)
 
 
 def _matrices(equations: FirstOrderModel | SecondOrderModel, times: Array) -> list[dict[str, Any]]:
@@ -113,7 +131,7 @@ def sampling(
         return Sampling(tuple(breaks), 0.0)
     count = _instants(equations, t0) if narrowest is None else int(np.ceil(period / narrowest))
     count += count % 2
-    causes = getattr(getattr(equations, "model", None), "causes", None)
+    causes = _causes(equations)
     if causes is not None and not breaks:
         # Where all that the matrices are made of is smooth, so are they.
         made = _Panels(lambda times: _beside(causes(times)), _sizes_of_rows, period, t0, (), count)

@@ -318,15 +318,22 @@ def _slow_parts(
     for m in tried if work > WORK else ():
         if m in fewer and solved:
             break
-        harmonics, before = int(SHARE * spectra.gap(m) / rate) if m < r else 0, np.inf
-        slow = samples.eliminated(m, harmonics) if harmonics >= fewest else None
-        while slow is not None and not slow.smooth and samples.elimination(m) <= work:
-            parts = samples.motion.parts
-            if not falls(before, slow.waves, SMOOTH, MOST_FROZEN / parts):
+        harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
+        slow, before = None, np.inf
+        while harmonics >= fewest and (frame := samples.frame(m)) is not None:
+            parts, waves = samples.motion.parts, highest_waves(frame)
+            if waves <= SMOOTH:
+                slow = samples.eliminated(frame, m, harmonics)
+                if slow is None or slow.smooth:
+                    break
+                waves = slow.waves
+            # What is eliminated in coordinates that are not smooth is not smooth either.
+            left = falls(before, waves, SMOOTH, MOST_FROZEN / parts)
+            if not left or samples.elimination(m) > work:
+                slow = slow or samples.eliminated(frame, m, harmonics)
                 break
-            before = slow.waves
+            slow, before = None, waves
             samples = _Samples(replace(samples.motion, parts=2 * parts), source, period, samples)
-            slow = samples.eliminated(m, harmonics)
         if slow is None:
             continue
         if slow.smooth:
@@ -385,12 +392,13 @@ class _Samples:
         """The multiplications of a round of the elimination of all but m coordinates."""
         return float(self.motion.parts * 2 * m * (2 * (len(self.motion.frequencies) - m)) ** 2)
 
-    def eliminated(self, m: int, harmonics: int) -> _Slow | None:
-        """With m slow coordinates, which move with `harmonics` at most; None where the fast ones
-        do not stay apart."""
-        frame = moving_frame(self.shapes, self.shapes.swapaxes(1, 2) @ self.M, m)
-        if frame is None:
-            return None
+    def frame(self, m: int) -> Array | None:
+        """Coordinates that move with m slow shapes, (J, r, r); None where they do not close."""
+        return moving_frame(self.shapes, self.shapes.swapaxes(1, 2) @ self.M, m)
+
+    def eliminated(self, frame: Array, m: int, harmonics: int) -> _Slow | None:
+        """With the first m coordinates of a frame (J, r, r), which move with `harmonics` at most;
+        None where the fast ones do not stay apart."""
         stiffness = np.abs((frame * (self.K @ frame)).sum(axis=1)).mean(axis=0)
         frequencies = np.stack([self.motion.frequencies, np.sqrt(stiffness)])
         T, moving = moving_states(self.A, frame, frequencies, self.period)

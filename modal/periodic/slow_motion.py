@@ -79,11 +79,14 @@ def real_part(values: Complex) -> Array:
     return np.ascontiguousarray(values.real)
 
 
-def derivative(values: Inexact, period: float) -> Any:
-    """Of the trigonometric polynomial through values (J, n, m) at equal parts of a period."""
-    waves = 2j * np.pi / period * np.fft.fftfreq(len(values), 1.0 / len(values))
-    waves[len(values) // 2] = 0.0
-    return filtered(values, waves)
+def derivative(values: Inexact, period: float, later: float = 0.0) -> Any:
+    """Of the trigonometric polynomial through values (J, n, m) at equal parts of a period, there or
+    a share of a part later."""
+    count, rate = len(values), 2.0 * np.pi / period
+    waves = np.fft.fftfreq(count, 1.0 / count)
+    slopes = 1j * rate * waves * np.exp(2j * np.pi * later * waves / count)
+    slopes[count // 2] = -rate * (count // 2) * np.sin(np.pi * later)  # of a cosine
+    return filtered(values, slopes)
 
 
 def filtered(values: Inexact, factors: Array | Complex) -> Any:

@@ -15,7 +15,12 @@ from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.magnus import Factors, exponential, propagator_factors
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import falls
-from modal.reduction.interpolation import Sampled, one_by_one, periodic_interpolant
+from modal.reduction.interpolation import (
+    Sampled,
+    fourier_interpolant,
+    one_by_one,
+    periodic_interpolant,
+)
 from modal.transient.equations import Balanced
 from studies import slider_crank
 
@@ -165,6 +170,60 @@ def test_instants_are_not_doubled_where_that_cannot_suffice() -> None:
     assert falls(1e-3, 9e-5, 1e-6, 2.0)
     assert not falls(2e-4, 1.8e-4, 1e-6, 8.0)
     assert not falls(1e-4, 2e-4, 1e-6, 8.0)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1.0 + 2.0j])
+def test_polynomials_of_groups_are_those_of_all_their_waves(unit: complex) -> None:
+    rng = np.random.default_rng(3)
+    waves = np.arange(32)[:, None, None]
+    sizes = 10.0 ** (-12.0 * waves / 32) * rng.normal(size=(32, 3, 3))
+    angles = 2.0 * np.pi * np.arange(64) / 64
+    values = unit * (sizes * np.cos(waves * angles[:, None, None, None] + sizes)).sum(axis=1)
+    times = rng.uniform(0.0, 2.5, 200)
+    parts = fourier_interpolant(np.ascontiguousarray(values).view(float), 0.0, 2.5)
+    exact = parts.many(times).view(values.dtype)
+    found = decoupling._waves(values, 2.5)(times)
+    assert np.abs(found - exact).max() <= 1e-14 * np.abs(values).max()
+
+
+def test_fast_modes_that_would_need_more_instants_are_given_up_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Overdamped modes of 1e7 rad a period: what their frames are off by is multiplied by that."""
+    made: list[int] = []
+    start = decoupling._Decoupling._start
+    monkeypatch.setattr(
+        decoupling._Decoupling, "_start",
+        lambda self, *frames: (made.append(len(self.A)), start(self, *frames))[1],
+    )  # fmt: skip
+
+    def first_order(t: float) -> np.ndarray:
+        turn = 0.005 / (1.0032 - np.cos(t))
+        R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+        return R @ np.diag([-1.0, -1e7]) @ R.T
+
+    A = one_by_one(first_order)
+    assert decoupled_modes(A, 0.0, T) is None and max(made) < 512
+    assert decoupled_modes(A, 0.0, T, allowed=1e3) is None and max(made) >= 512
+
+
+def test_what_is_known_halfway_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    transformed = decoupling._Decoupling._transformed
+    monkeypatch.setattr(
+        decoupling._Decoupling, "_transformed",
+        lambda self, A, *of: (counts.append(len(A)), transformed(self, A, *of))[1],
+    )  # fmt: skip
+    smooth = periodic_interpolant(one_by_one(Oscillators(1.5, 0.05).first_order), 0.3, T)
+    assert smooth is not None
+    found = decoupling._Decoupling(Balanced.diagonal(smooth, 0.3).many, 0.3, T, 64)
+    assert found.settle()
+    found.resolve()
+    before = len(counts)
+    found.refine()
+    again = transformed(found, found.A, found.X, found._slopes())
+    assert len(found.B) == 128 and found.settle() and len(counts) == before
+    assert np.abs(found.B - again).max() <= 1e-10 * np.abs(again).max()
 
 
 def test_what_the_last_instants_leave_is_accepted_up_to_what_is_allowed(

@@ -17,7 +17,7 @@ import assembly
 from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.periodic.floquet import floquet
-from modal.periodic.sampling import sampling
+from modal.periodic.sampling import check_period, sampling
 from modal.transient.equations import SecondOrderModel
 from modal.types import Array
 
@@ -152,6 +152,11 @@ def test_a_moving_body_is_looked_at_by_its_motion(monkeypatch: pytest.MonkeyPatc
     )
     found = floquet(model, 2.0 * np.pi / 60.0)
     assert len(frozen) < 100 < 2.0 * np.pi / 60.0 / found.narrowest_visible
+    frozen.clear()
+    check_period(SecondOrderModel(model), 2.0 * np.pi / 60.0, 0.0, ())
+    assert not frozen
+    with pytest.raises(InputError, match="does not repeat itself"):
+        check_period(SecondOrderModel(model), 0.11, 0.0, ())
     times = np.linspace(0.0, 0.1, 5)
     assert [len(cause) for cause in model.causes(times)] == [5] * 4
     model = assembly.moving(body, assembly.swing(0.3, 60.0), prestress="nonlinear")

@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from modal.periodic import product_eigen
 from modal.periodic.product_eigen import eigenvalue_bounds, product_modes
 
 EPS = float(np.finfo(float).eps)
@@ -90,6 +91,19 @@ def test_a_defective_eigenvalue_moves_by_a_root(size: int) -> None:
     assert moved == pytest.approx(due, rel=1e-2)
     assert np.all((due <= bounds[:size]) & (bounds[:size] < 10.0 * due))
     assert np.all(bounds[size:] < 1e-7)
+
+
+def test_clusters_that_cannot_give_a_lesser_bound_are_not_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried = []
+    reordered = product_eigen.ztrsen
+    monkeypatch.setattr(
+        product_eigen, "ztrsen", lambda *a, **b: (tried.append(sum(a[0])), reordered(*a, **b))[1]
+    )
+    P = np.triu(np.random.default_rng(0).normal(size=(20, 20))) + np.diag(3.0 * np.arange(20.0))
+    bounds = eigenvalue_bounds(P, np.diag(P).astype(complex), 1e-10)
+    assert tried == [1] * 20 and np.all((bounds >= 1e-10) & (bounds <= 1e-5))
 
 
 @pytest.mark.parametrize("seed", range(10))
