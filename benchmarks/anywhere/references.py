@@ -121,8 +121,8 @@ def eigen_truth(
     eps times the size of M⁻¹K. Those of TOAR, whose residuals say little where the sizes of M and K
     differ much, only where it finds them again to a smaller tolerance and backward
     error."""
-    dense = system.n <= DENSE
-    if not dense and len(values):
+    dense, found = system.n <= DENSE, len(values)
+    if not dense and found:
         sure = eigenvalues(system, k, frequency, tolerance=1e-13, backward_error=1e-10)
         again = np.append(sure, np.inf)
         apart = np.abs(values[:, None] - again).min(axis=1)
@@ -135,7 +135,8 @@ def eigen_truth(
     rates = [system.parameters.get(name) for name in ("omega", "epsilon")]
     frame = [float(np.linalg.norm(rate)) for rate in rates if np.shape(rate) == (3,)]
     return dict(
-        eigenvalues=pairs(kept), all=dense, largest=largest, frequency=frequency,
+        eigenvalues=pairs(kept), all=dense, confirmed=len(values) == found, largest=largest,
+        frequency=frequency,
         free=int(system.rigid.shape[1]), frame=frame,
         rounding=float(np.finfo(float).eps * max(stiffness.max(), largest**2)),
     )  # fmt: skip
