@@ -47,7 +47,7 @@ def test_an_eigenvalue_is_wrong_beyond_its_stated_bound(bound: float, wrong: boo
     answer = dict(eigenvalues=[[0.0, 1.001], [0.0, 3.0]], bounds=[bound, 0.0], k=2)
     truth = dict(
         eigenvalues=[[0.0, 1.0], [0.0, 3.0], [0.0, 9.0]], all=True, free=False, largest=9.0,
-        frequency=1.0, rounding=0.0,
+        frequency=1.0, confirmed=True, rounding=0.0,
     )  # fmt: skip
     assert bool(judged("solve", answer, truth)) == wrong
 
@@ -57,7 +57,15 @@ def test_an_eigenvalue_is_missing_below_the_k_lowest(modes: list[float], missing
     """Of four modes the tracks hold the two lowest and one that was low elsewhere, or not."""
     pairs = [[0.0, float(w)] for w in (1.0, 2.0, 3.0, 9.0)]
     answer = dict(eigenvalues=[[0.0, w] for w in modes], k=2)
-    truth = dict(eigenvalues=pairs, all=True, free=False, largest=9.0, frequency=1.0, rounding=0.0)
+    truth = dict(
+        eigenvalues=pairs,
+        all=True,
+        free=False,
+        largest=9.0,
+        frequency=1.0,
+        confirmed=True,
+        rounding=0.0,
+    )
     assert ("missing" in judged("solve", answer, truth)) == missing
 
 
