@@ -247,11 +247,11 @@ class Closure:
         shortest = EQUAL * step
         while True:
             t = last.t + sign * step
-            pose = last.ahead(t - last.t)
+            pose = None
             if len(anchors) > 1:
                 ahead, usable = between(anchors, np.array([len(anchors) - 2]), np.array([t]))
-                pose = ahead.at(0) if usable[0] else pose
-            found = self._newton(t, pose)
+                pose = ahead.at(0) if usable[0] else None
+            found = self._newton(t, pose or last.ahead(t - last.t))
             moved = np.inf if found is None else float(last.pose.distance(found, self.length))
             if found is not None and moved <= STRIDE:
                 farther = 0.9 * STRIDE / max(moved, 0.25 * STRIDE)
