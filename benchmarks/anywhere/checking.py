@@ -57,7 +57,8 @@ def _eigenvalues(answer: Answer, truth: Answer) -> str:
     if len(values) < answer["k"]:
         return ""
     # Tracks hold more than the k lowest, and overdamped modes are ordered by their shapes.
-    top = np.sort(np.abs(values))[answer["k"] - 1]
+    slow = np.abs(values[np.abs(values.imag) > OSCILLATES * np.abs(values)])
+    top = np.sort(slow)[: answer["k"]].max(initial=0.0)
     for value in exact[(np.abs(exact) < 0.99 * top) & (exact.imag > OSCILLATES * np.abs(exact))]:
         error = np.abs(values - value)
         if np.all(error > 1e-4 * abs(value) + floor + _rounding(value, truth) + bounds):

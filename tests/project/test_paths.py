@@ -17,7 +17,7 @@ LONGEST = {
     "solve": (6, 2),
     "stability": (4, 1),
     "track": (43, 4),
-    "track (time)": (31, 3),
+    "track (time)": (37, 5),
     "stability_map": (31, 4),
     "frequency_response": (7, 2),
     "integrate": (17, 2),
