@@ -67,14 +67,24 @@ class BlockSolver:
         self.basis.verify()
         none = np.zeros(0, dtype=complex)
         finished = {False: none, True: none}
-        before = none
+        before, ritz = none, (none, none, none)
         for round_ in range(ROUNDS):
-            lam, Y, Z = self._ritz()
-            loads, done = self._look(lam, Y, Z, finished)
+            known, found = finished[False], self._ritz()
+            loads, done = self._look(*found, finished)
             sizes = np.linalg.norm(loads, axis=0)
-            if sizes.size and sizes.shape == before.shape and sizes.max() > 0.9 * before.max():
+            inside = np.abs(known) < (1.0 - GROUP) * np.abs(found[0]).max(initial=0.0)
+            apart = np.abs(known[:, None] - found[0]).min(axis=1, initial=np.inf)
+            lost = np.any(inside & (apart > HALF * np.abs(known)))
+            grown = before.size and sizes.max(initial=0.0) > 10.0 * before.max()
+            if grown and (lost or self.noise * before.max() <= ZERO):
+                # What was added is round-off, large in shapes of next to no stiffness.
+                self.noise, found = ZERO, ritz
+                self.basis.cut(len(found[1]))
+                loads, done = self._look(*found, finished)
+                sizes = np.linalg.norm(loads, axis=0)
+            elif sizes.size and sizes.shape == before.shape and sizes.max() > 0.9 * before.max():
                 self.noise = ZERO  # the residuals no longer shrink: they are round-off
-            before = sizes
+            before, ritz = sizes, found
             if not loads.size and not self.basis.verify():
                 finished = {False: none, True: none}
                 continue
@@ -85,6 +95,7 @@ class BlockSolver:
                 if self.noise == ZERO:
                     break
                 self.noise = ZERO  # what is left are errors of the projected problem
+        lam, Y, Z = found
         right, left = self.basis.shapes(Y), None if self.exact else self.basis.shapes(Z)
         name, method, solves = self.reference.name, "block Rayleigh–Ritz", self.reference.solves
         pairs = Pairs(lam, right, name, method, solves, left, self.accuracy)

@@ -139,12 +139,17 @@ class ShapeBasis:
         drifted = a < self.m and self._drifted(self.V[:, a:], self.KV[:, a:])
         if drifted:
             q = self.V[:, a:]
-            self.V, self.KV = self.V[:, :a], self.KV[:, :a]
-            self._images = {name: image[:, :a] for name, image in self._images.items()}
-            self._projected = {name: A[:a, :a] for name, A in self._projected.items()}
+            self.cut(a)
             self.add(q, self.reference.apply(q))
         self._verified = self.m
         return not drifted
+
+    def cut(self, m: int) -> None:
+        """Keep the first m shapes."""
+        self.V, self.KV = self.V[:, :m], self.KV[:, :m]
+        self._images = {name: image[:, :m] for name, image in self._images.items()}
+        self._projected = {name: A[:m, :m] for name, A in self._projected.items()}
+        self._verified = min(self._verified, m)
 
     def _drifted(self, q: Array, load: Array) -> bool:
         """Whether the stored K_ref q has become inaccurate, tested on one random combination."""

@@ -219,3 +219,23 @@ def test_springs_below_the_round_off_of_a_beam_are_found_before_the_krylov_metho
         body = assembly.attach_spring(body, node, stiffness=1e-4 * np.eye(6))
     modes = solve(body.freeze(omega=(0.0, 0.0, 1.0)), k=5)
     assert (modes.backward_error <= 1e-10).all()
+
+
+@pytest.mark.parametrize("cells, stiffness", [((24, 10, 1), 100.0), ((30, 12, 1), 1.0)])
+def test_modes_on_soft_springs_known_to_round_off_end_the_search(
+    cells: tuple[int, int, int], stiffness: float
+) -> None:
+    """A load of round-off, divided by next to no stiffness, would take the digits of all modes:
+    the block method stopped short, and one factorization a mode followed."""
+    size = (0.72, 0.3, 0.008)
+    origin = (-0.36, -0.15, -0.004)
+    body = block(*cells, "tet4", size, origin, clamped=None).with_damping(b=1e-7)
+    X = body.dofs.coordinates
+    corners = [(1.0, 2.0, 3.0), (-1.0, 2.0, -3.0), (1.0, -2.0, -3.0)]
+    for node in (0, *(int(np.argmax(X @ np.array(corner))) for corner in corners)):
+        body = assembly.attach_spring(body, node, stiffness=stiffness)
+    system = body.freeze(omega=(0.0, 0.0, 20.0))
+    modes, other = solve(system, k=20), solve(system, k=20, backend="scipy")
+    assert modes.method == "block Rayleigh–Ritz"
+    allowed = modes.error_bound + other.error_bound
+    assert np.all(np.abs(modes.eigenvalues - other.eigenvalues) <= allowed)
