@@ -208,8 +208,8 @@ MUTANTS = [
     ),
     Mutant(
         "frames: no check that the parts of the period resolve them",
-        "modal/periodic/slow_modes.py",
-        "return self.waves <= SMOOTH", "return True", (CHAIN,),
+        "modal/periodic/slow_motion.py",
+        "size[middle - part : middle + part + 1].max() / size.max()", "0.0", (CHAIN,),
     ),
     Mutant(
         "panels: no error of polynomials", "modal/transient/decoupled.py",
