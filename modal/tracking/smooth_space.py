@@ -8,8 +8,9 @@ left, until the eigenvalues of all instants are as accurate as asked for.
 
 The error of an eigenvalue by a basis that holds both its vectors nearly is of second order: with
 the residuals ρ = Q(λ)q and ϱ = Q(λ)ᴴu of the full order, both orthogonal to V, what V leaves out
-responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'(λ)q). What the polynomial is off,
-E of every matrix, changes it by |u|ᵀ(|λ|²E_M + |λ|E_C + E_K)|q| at most.
+responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'(λ)q). The entries of the
+matrices are off by what the polynomial and round-off are; their changes of λ, of any sign, add up
+as squares.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from modal.reduction.reduced_eigen import SmallModes, solve_matrices
 from modal.reduction.space import CertifiedModes, Space, spread
 from modal.reduction.tolerances import SAFETY, TRAINING
 from modal.tracking.sources import BasisError
-from modal.tracking.variation import MAIN, Triple, pairing, quadratic, solved, transposed
+from modal.tracking.variation import MAIN, pairing, quadratic, solved, transposed
 from modal.types import Array, Complex, Index
 
 
@@ -226,9 +227,3 @@ class SmoothSpace(Space):
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """The basis and the norm in which it grows."""
         return {"V": self.V, "root": self.root}
-
-
-def _scale(matrices: Triple, size: Array) -> Array:
-    """|λ|²‖M‖ + |λ|‖C‖ + ‖K‖ (P, K) of sizes |λ|."""
-    M, C, K = (np.linalg.norm(A, axis=(1, 2))[:, None] for A in matrices)
-    return np.asarray(M * size**2 + C * size + K)
