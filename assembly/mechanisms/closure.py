@@ -62,7 +62,6 @@ class Closure:
         # To round-off, as at all other times: an error of the position is one of accelerations.
         start = self._newton(0.0, start) or start
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
-        self._step = {1: 1e-3, -1: 1e-3}  # to the next anchor, s
         self._walls: dict[int, _Wall] = {}
         self._cache: dict[float, RigidState] = {}
         self._guide = guide
@@ -110,10 +109,9 @@ class Closure:
         anchors = self._anchors[sign]
         if len(anchors) == 1 and self._guide is not None:
             anchors += self._guided(self._guide, sign)
-            self._step[sign] = max([self._step[sign], *np.diff([sign * a.t for a in anchors[-2:]])])
         while not enough(anchors) and sign not in self._walls:
             try:
-                anchors.append(self._next_anchor(anchors, sign))
+                anchors += self._next_anchors(anchors, sign)
             except _Wall as wall:
                 self._walls[sign] = wall
 
@@ -240,29 +238,54 @@ class Closure:
         first, end = self._anchors[1][0].pose, np.array([np.nextafter(self.period, 0.0)])
         return bool(first.distance(self._poses(end).at(0), self.length) < 1e-6)
 
-    def _next_anchor(self, anchors: list[RigidState], sign: int) -> RigidState:
+    def _next_anchors(self, anchors: list[RigidState], sign: int) -> list[RigidState]:
+        """The next anchors, at most a stride apart: as many as the motion between the last two
+        leads to, solved together, up to the first that is no neighbour of the one before."""
         last = anchors[-1]
-        longest = self.period / 24.0 if self.period is not None else np.inf
-        step = min(self._step[sign], longest)
-        shortest = EQUAL * step
+        times, poses = self._strides(anchors, sign)
+        shortest = EQUAL * abs(times[0] - last.t)
         while True:
-            t = last.t + sign * step
-            pose = None
-            if len(anchors) > 1:
-                ahead, usable = between(anchors, np.array([len(anchors) - 2]), np.array([t]))
-                pose = ahead.at(0) if usable[0] else None
-            found = self._newton(t, pose or last.ahead(t - last.t))
-            moved = np.inf if found is None else float(last.pose.distance(found, self.length))
-            if found is not None and moved <= STRIDE:
-                farther = 0.9 * STRIDE / max(moved, 0.25 * STRIDE)
-                self._step[sign] = min(farther * step, longest)
-                state = self._rates(t, found)
-                if state.jacobian.side != last.jacobian.side:
-                    self._crossed(last, state)
-                return state
-            step *= 0.5
-            if step < shortest:
-                self._stuck(t, last.t, last.pose)
+            poses, closed = self._newton_all(times, poses, np.ones(len(times), dtype=bool))
+            near_by = closed & (self._moved(last.pose, poses) <= STRIDE)
+            reached = int(np.append(near_by, False).argmin())
+            if reached:
+                states = self._rates(times[:reached], poses.at(slice(reached)))
+                same = states.jacobian.side == last.jacobian.side
+                if not same[0]:
+                    self._crossed(last, states.at(0))
+                return [states.at(n) for n in range(int(np.append(same, False).argmin()))]
+            times = last.t + 0.5 * (times[:1] - last.t)
+            if abs(times[0] - last.t) < shortest:
+                self._stuck(float(times[0]), last.t, last.pose)
+            poses = last.ahead(times[0] - last.t).at(None)
+
+    def _strides(self, anchors: list[RigidState], sign: int) -> tuple[Array, Pose]:
+        """Times of up to eight anchors, a stride apart by the motion between the last two, and the
+        poses there."""
+        last = anchors[-1]
+        if len(anchors) == 1:
+            return np.array([1e-3 * sign]), last.ahead(1e-3 * sign).at(None)
+        step = abs(last.t - anchors[-2].t)
+        longest = self.period / 24.0 if self.period is not None else np.inf
+
+        def ahead(times: Array) -> tuple[Pose, Mask]:
+            return between(anchors, np.full(len(times), len(anchors) - 2), times, 0.3)
+
+        fine = last.t + sign * step * np.arange(1, 41) / 4.0
+        poses, usable = ahead(fine)
+        count = int(np.append(usable, False).argmin())
+        if count == 0:
+            return fine[:1], last.ahead(fine[0] - last.t).at(None)
+        moved = self._moved(last.pose, poses.at(slice(count))) / (0.9 * STRIDE)
+        way = np.cumsum(np.maximum(moved, 0.25 * step / longest))
+        wanted = np.arange(1, min(8, int(way[-1])) + 1) if way[-1] >= 1.0 else way[-1:]
+        times = np.interp(wanted, np.append(0.0, way), np.append(last.t, fine[:count]))
+        return times, ahead(times)[0]
+
+    def _moved(self, first: Pose, poses: Pose) -> Array:
+        """Distances of poses (P, ...), each from the one before, of the first from a given one."""
+        before = Pose.stacked([first, *(poses.at(n) for n in range(len(poses.r) - 1))])
+        return before.distance(poses, self.length)
 
     def _travel(self, anchor: RigidState, t: float) -> Pose:
         """From an anchor to t, in halves where one step does not converge."""

@@ -230,7 +230,7 @@ class JointRows:
         self._e1, self._e2 = planes.reshape(-1, 2, 3).swapaxes(0, 1)
         self._constant = np.zeros((3, len(conditions), 4))
         self._constant[0, :, :3] = self.f
-        self._last: tuple[Any, Array] = None, self._constant
+        self._last: tuple[Array, Array, Any] = np.array([np.nan]), self._constant, None
 
     def __len__(self) -> int:
         return len(self.conditions)
@@ -252,11 +252,14 @@ class JointRows:
         lag (m,): taken off the drivers' values, while a mechanism is being assembled. pace: share
         of their rates. The last ones are kept: they are asked for again while positions change.
         """
-        times = np.asarray(t, dtype=float)
-        key, last = (times.tobytes(), pace, lag is None), self._last
-        if lag is not None or last[0] != key:
-            self._last = last = key, self._jets(times.ravel(), lag, pace)
-        jets = last[1].reshape(3, *times.shape, *self._constant.shape[1:])
+        times, (known, jets, same) = np.asarray(t, dtype=float), self._last
+        flat, asked = times.ravel(), (pace, lag is None)
+        at = np.minimum(np.searchsorted(known, flat), len(known) - 1)
+        if lag is not None or asked != same or np.any(known[at] != flat):
+            known, at = np.unique(flat, return_inverse=True)
+            jets = self._jets(known, lag, pace)
+            self._last = known, jets, asked
+        jets = jets[:, at].reshape(3, *times.shape, *self._constant.shape[1:])
         return Taylor(jets[..., :3]), Taylor(jets[..., 3])
 
     def _jets(self, times: Array, lag: Array | None, pace: float) -> Array:

@@ -5,6 +5,7 @@ Arrays have leading axes (...) of instants, none for one time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,11 +41,18 @@ class Jacobian:
         """The sign of det J (...), which changes in a singular position."""
         return np.asarray(np.linalg.slogdet(self.scaled)[0])
 
+    @cached_property
+    def _inverse(self) -> Array:
+        """S⁻¹, NaN where it does not exist."""
+        regular = (self.side != 0.0)[..., None, None]
+        inverse = np.linalg.inv(np.where(regular, self.scaled, np.eye(self.scaled.shape[-1])))
+        return np.where(regular, inverse, np.nan)
+
     @property
     def is_singular(self) -> Mask:
-        """Whether the singular values show a singular position, (...)."""
-        sizes = np.linalg.svd(self.scaled, compute_uv=False)
-        return np.asarray(~(sizes[..., -1] > SINGULAR * sizes[..., 0]))
+        """Whether 1 / (|S| |S⁻¹|) shows a singular position, (...)."""
+        sizes = (np.linalg.norm(X, axis=(-2, -1)) for X in (self.scaled, self._inverse))
+        return np.asarray(~(math.prod(sizes) < 1.0 / SINGULAR))
 
     @property
     def loosest(self) -> Array:
@@ -62,7 +70,7 @@ class Jacobian:
         speeds: moduli of the velocities (..., m); rates: of the frames of each condition (..., m).
         """
         terms = rates[..., None] * (np.abs(self.scaled) @ (speeds / self._columns)[..., None])
-        return np.asarray((np.abs(np.linalg.inv(self.scaled)) @ terms)[..., 0] * self._columns)
+        return np.asarray((np.abs(self._inverse) @ terms)[..., 0] * self._columns)
 
     def solve_columns(self, rhs: Array) -> Array:
         """J⁻¹ of columns (..., m, k)."""
@@ -194,9 +202,9 @@ def between(
     """The poses at times t (P,), each between the states number `first` (P,) and the next one, by
     quintic Hermite interpolation of all frames.
 
-    The error is of sixth order in the time between. False where that is too long for interpolated
-    rotations to be nearly rotations. straight: largest entry of RᵀR − 1 that three steps of Newton
-    and Schulz remove.
+    Outside of the two it extrapolates. The error is of sixth order in the time. False where that is
+    too long for interpolated rotations to be nearly rotations. straight: largest entry of RᵀR − 1,
+    up to 0.3.
     """
     near, place = np.unique(np.concatenate([first, first + 1]), return_inverse=True)
     chosen = [states[n] for n in near]
@@ -204,21 +212,22 @@ def between(
     at = np.array([state.t for state in chosen])
     h = at[end] - at[start]
     weights = _hermite((t - at[start]) / h, h)
+    pose = Pose.stacked([state.pose for state in chosen])
+    twist, rate = (np.stack([getattr(state, x) for state in chosen]) for x in ("twist", "rate"))
+    frames = moving_frames(pose, twist, rate)
     r, R = (
         # Entry by entry, so that the result does not depend on the other times.
         sum(
-            weights[k + 3 * side].reshape(-1, *(1,) * (jets.ndim - 2)) * jets[number, k]
+            weights[k + 3 * side].reshape(-1, *(1,) * (jets.ndim - 2)) * jets[k, number]
             for side, number in enumerate((start, end))
             for k in range(3)
         )
-        for jets in (
-            np.stack([state.frames.origin.data[:, :-1] for state in chosen]),
-            np.stack([state.frames.rotation.data[:, :-1] for state in chosen]),
-        )
+        for jets in (frames.origin.data[:, :, :-1], frames.rotation.data[:, :, :-1])
     )
     stretch = R.swapaxes(-1, -2) @ R - np.eye(3)
     usable = np.abs(stretch).max(axis=(-3, -2, -1)) <= straight
-    for _ in range(3):
+    R[~usable] = np.eye(3)
+    for _ in range(5):  # of Newton and Schulz: to round-off
         R = R @ (1.5 * np.eye(3) - 0.5 * R.swapaxes(-1, -2) @ R)
     return Pose(r, R), np.asarray(usable)
 

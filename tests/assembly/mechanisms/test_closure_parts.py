@@ -178,8 +178,8 @@ def test_mechanisms_of_another_pace_go_the_way_of_the_first(
 ) -> None:
     """As far as it closes their loops; another length goes its own way. None depends on it."""
     guide, steps = slider_crank(50.0).closure, []
-    one = Closure._next_anchor
-    monkeypatch.setattr(Closure, "_next_anchor", lambda *args: steps.append(args[0]) or one(*args))
+    one = Closure._next_anchors
+    monkeypatch.setattr(Closure, "_next_anchors", lambda *args: steps.append(args[0]) or one(*args))
     for mechanism, alone in (
         (slider_crank(20.0), False), (slider_crank(-70.0), True), (slider_crank(30.0, 0.31), True)
     ):  # fmt: skip
@@ -197,7 +197,7 @@ def test_mechanisms_of_another_pace_go_the_way_of_the_first(
 
 def test_a_turn_takes_few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Anchors lie nearly a stride apart, none more, and are extrapolated so well that Newton solves
-    about twice at each."""
+    for several at once."""
     closure, solved = slider_crank(50.0).closure, []
     topology, start = slider_crank(50.0).topology, closure.state(0.0).pose
     followed = Closure(topology, start, closure.period)
@@ -210,7 +210,7 @@ def test_a_turn_takes_few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     apart = [a.distance(b, topology.length) for a, b in pairwise(poses)]
     assert max(apart) <= STRIDE
     assert np.mean(apart) > 0.75 * STRIDE
-    assert len(solved) < 2.5 * len(apart)
+    assert len(solved) < len(apart)
 
 
 def test_laws_are_read_once_at_an_instant() -> None:
