@@ -58,7 +58,8 @@ def _eigenvalues(answer: Answer, truth: Answer) -> str:
         return ""
     # Tracks hold more than the k lowest, and overdamped modes are ordered by their shapes.
     slow = np.abs(values[np.abs(values.imag) > OSCILLATES * np.abs(values)])
-    top = np.sort(slow)[: answer["k"]].max(initial=0.0)
+    rest = len(values) - len(slow)  # of the k smallest, as far as is known
+    top = np.sort(slow)[: max(answer["k"] - rest, 0)].max(initial=0.0)
     for value in exact[(np.abs(exact) < 0.99 * top) & (exact.imag > OSCILLATES * np.abs(exact))]:
         error = np.abs(values - value)
         if np.all(error > 1e-4 * abs(value) + floor + _rounding(value, truth) + bounds):

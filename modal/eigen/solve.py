@@ -164,9 +164,13 @@ def _modes(
         try:
             return _krylov(problem, seed)
         except (AccuracyError, ConvergenceError):
-            if frozen.n > SMALL:
+            if frozen.n > SMALL and (problem.target != 0.0 or problem.backend != "slepc"):
                 raise
-            return _dense(problem)
+            # Among overdamped modes that accumulate a Krylov method does not converge.
+            modes = _without_krylov(problem, seed)
+            if modes is None:
+                raise
+            return modes
 
     quadratic = Quadratic(system)
     if quadratic.norms[0] == 0.0:
@@ -294,6 +298,11 @@ def _block(problem: ModeProblem, seed: int, share: float = 0.1) -> Modes | None:
     return None
 
 
+def _without_krylov(problem: ModeProblem, seed: int) -> Modes | None:
+    """By LAPACK or, of more degrees of freedom, by the block method; None where that stops."""
+    return _dense(problem) if problem.quadratic.n <= SMALL else _block(problem, seed)
+
+
 def _is_open(quadratic: Quadratic, found: Pairs, k: int) -> bool:
     """Whether the other eigenvalue of an overdamped shape may be larger than the first k found.
 
@@ -308,7 +317,11 @@ def _is_open(quadratic: Quadratic, found: Pairs, k: int) -> bool:
 
 def _krylov(problem: ModeProblem, seed: int) -> Modes:
     quadratic, chain, n = problem.quadratic, problem.chain, problem.quadratic.n
-    target, limit = problem.target, LAPACK * n**3 / APPLICATION if n <= SMALL else np.inf
+    target = problem.target
+    # Without damping both eigenvalues of a shape are as large, λ² = −xᵀKx/xᵀMx.
+    ordered = target == 0.0 and not quadratic.reversible and quadratic.damping_parts[0].nnz > 0
+    beyond = 20 * (4 * problem.k + 40) if ordered else np.inf
+    limit = LAPACK * n**3 / APPLICATION if n <= SMALL else beyond
     # About a target off the real axis the operator is complex, which real builds of SLEPc do not
     # take.
     real = installed("slepc4py") and target.imag == 0.0
@@ -324,14 +337,12 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
         return solve_krylov(opposite, more, limited, method, seed, complete=False)
 
     try:
-        # Without damping both eigenvalues of a shape are as large, λ² = −xᵀKx/xᵀMx.
-        ordered = target == 0.0 and not quadratic.reversible and quadratic.damping_parts[0].nnz > 0
         # Frequencies grow with the square of their number at most, as those of a beam do:
         # ω_k ≈ 2.8 k² ω_1.
         early = ordered and 4.0 * problem.k**2 * operator.scale > quadratic.accumulation
         found = None if early else search(problem, find)
         if found is None or (ordered and _is_open(quadratic, found, problem.k)):
-            modes = _dense(problem) if n <= SMALL else _block(problem, seed)
+            modes = _without_krylov(problem, seed)
             if modes is not None:
                 return modes
         found = found or search(problem, find)

@@ -7,6 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import scipy.linalg as la
+import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 import assembly
@@ -209,6 +210,26 @@ def test_overdamped_modes_that_accumulate_do_not_stall_a_small_instant(backend: 
     expected = np.concatenate([light[omega < 2.0 / b], pairs])[:12]
     np.testing.assert_allclose(modes.eigenvalues, expected, rtol=1e-8)
     assert modes.backward_error.max() <= 1e-12
+
+
+def test_overdamped_modes_beyond_slow_ones_on_soft_springs_are_found() -> None:
+    """More than SMALL unknowns with D = bK: λ² + bω²λ + ω² = 0. The six motions on the springs do
+    not tell that the modes crowd at −1/b behind them, where a Krylov method does not converge."""
+    b, springs = 2e-3, np.zeros(666)
+    free = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 110, clamped=None)
+    springs[[*range(6), *range(-6, 0)]] = 3.0
+    M, K = free.freeze().M, sp.csr_matrix(free.freeze().K + sp.diags(springs))
+    omega = np.sqrt(la.eigh(K.toarray(), M.toarray(), eigvals_only=True, subset_by_index=[0, 9]))
+    slow, over = omega[:7], omega[7:]
+    vibrating = -0.5 * b * slow**2 + 1j * slow * np.sqrt(1.0 - (0.5 * b * slow) ** 2)
+    real = -(2.0 / b) / (1.0 + np.sqrt(1.0 - 4.0 / (b * over) ** 2))
+    expected = np.concatenate([vibrating, np.stack([real, over**2 / real], axis=1).ravel()])[:10]
+    modes = solve(FrozenSystem(M=M, K=K, D=b * K), k=10)
+    np.testing.assert_allclose(modes.eigenvalues, expected, rtol=2e-4)  # of K at the springs
+    np.testing.assert_allclose(modes.eigenvalues[6:], expected[6:], rtol=1e-6)
+    assert (
+        np.abs(modes.eigenvalues - expected) <= modes.error_bound + 1e-12 * np.abs(expected)
+    ).all()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
