@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,17 +38,27 @@ from assembly.system.frozen import FrozenSystem
 from assembly.system.supports import unresisted
 from assembly.types import Array, Index, Inexact
 
+Terms: TypeAlias = tuple[tuple[float, sp.csr_matrix], ...]
+
 
 @dataclass(frozen=True)
 class Support:
-    """What bearings add at one spin, (n, n) each, and the rigid motions (n, m) that no stiffness of
-    theirs, cross-coupled or not, resists."""
+    """What bearings add at one spin, as factors and matrices (n, n), and the rigid motions (n, m)
+    that no stiffness of theirs, cross-coupled or not, resists."""
 
-    stiffness: sp.csr_matrix
-    skew_stiffness: sp.csr_matrix
-    damping: sp.csr_matrix
-    skew_damping: sp.csr_matrix
+    stiffness: Terms
+    skew_stiffness: Terms
+    damping: Terms
+    skew_damping: Terms
     rigid: Array
+
+    @property
+    def summed(self) -> Support:
+        """The same with each sum in one matrix."""
+        n = len(self.rigid)
+        terms = (self.stiffness, self.skew_stiffness, self.damping, self.skew_damping)
+        one = [((1.0, _sum(n, *each).tocsr()),) for each in terms]
+        return Support(one[0], one[1], one[2], one[3], self.rigid)
 
 
 @dataclass(frozen=True)
@@ -132,12 +143,12 @@ class Rotor:
         support = self._support(spin) if self._varies else self._steady_support
         return FrozenSystem(
             M=Combination.of(n, (1.0,), (M,)),
-            C=_sum(n, (spin, G), (1.0, support.skew_damping)),
-            D=_sum(n, (b, K), (1.0, support.damping)),
-            K=_sum(n, (1.0, K), (1.0, support.stiffness)),
+            C=_sum(n, (spin, G), *support.skew_damping),
+            D=_sum(n, (b, K), *support.damping),
+            K=_sum(n, (1.0, K), *support.stiffness),
             K_epsilon=_sum(n, (0.5 * float(epsilon), G)),
             K_G=_sum(n, *self._stress(float(epsilon))),
-            K_D=_sum(n, (-b * spin, turning), (1.0, support.skew_stiffness)),
+            K_D=_sum(n, (-b * spin, turning), *support.skew_stiffness),
             rigid=support.rigid,
             dofs=self.body.dofs.select(self.free).named(self.body.name),
             frame="fixed",
@@ -253,24 +264,46 @@ class Rotor:
 
     @cached_property
     def _steady_support(self) -> Support:
-        return self._support(0.0)
+        """Of bearings that do not depend on the spin."""
+        return self._support(0.0).summed
 
     def _support(self, spin: float) -> Support:
-        """The bearings' matrices on the free DOFs, split into symmetric and skew parts."""
-        n, dofs = self.body.size, self.body.dofs
-        nodes = [node for node, _ in self.bearings]
-        pairs = dofs.table[nodes, 1:3]
-        place = np.repeat(pairs, 2, axis=1).ravel(), np.tile(pairs, 2).ravel()
-        each = [bearing.matrices(spin) for _, bearing in self.bearings]
-        k, c = np.array(each).reshape(-1, 2, 4).swapaxes(0, 1)
-        keep = self.free
-        K, D = (sp.csr_matrix((v.ravel(), place), (n, n))[keep][:, keep] for v in (k, c))
-        symmetric = sp.csr_matrix(0.5 * (K + K.T))
-        damping_part = sp.csr_matrix(0.5 * (D + D.T))
-        skew = (sp.csr_matrix(K - symmetric), sp.csr_matrix(D - damping_part))
-        for A in skew:
-            A.eliminate_zeros()
-        return Support(symmetric, skew[0], damping_part, skew[1], unresisted(self._allowed, K))
+        """The bearings' symmetric and skew parts on the free DOFs: at most spins the same matrices
+        with other factors. Where they leave motions free, as films without whirl, matrices of their
+        own: zero eigenvalues are no modes of a space that spins share."""
+        each = np.array([bearing.matrices(spin) for _, bearing in self.bearings])
+        even, odd = self._of_bearings
+        found: list[Terms] = []
+        for yy, yz, zy, zz in each.reshape(-1, 2, 4).transpose(1, 2, 0):
+            symmetric = np.stack([yy, 0.5 * (yz + zy), zz], axis=1).ravel()
+            found += (
+                tuple(zip(values.tolist(), matrices, strict=True))
+                for values, matrices in ((symmetric, even), (0.5 * (yz - zy), odd))
+            )
+        stiffness, skew_stiffness, damping, skew_damping = found
+        n, lateral = len(self.free), tuple((1.0, A) for A in even[::3] + even[2::3])
+        rigid, least = (
+            unresisted(self._allowed, _sum(n, *terms).tocsr())
+            for terms in (stiffness + skew_stiffness, lateral)
+        )
+        support = Support(stiffness, skew_stiffness, damping, skew_damping, rigid)
+        return support if rigid.shape[1] == least.shape[1] else support.summed
+
+    @cached_property
+    def _of_bearings(self) -> tuple[list[sp.csr_matrix], list[sp.csr_matrix]]:
+        """On the free DOFs, of each bearing: yy, yz + zy and zz; yz − zy."""
+        n, table, keep = self.body.size, self.body.dofs.table, self.free
+        even: list[sp.csr_matrix] = []
+        odd: list[sp.csr_matrix] = []
+        for node, _ in self.bearings:
+            y, z = table[node, 1:3]
+            for signs in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0)):
+                yy, yz, zz = signs
+                values = [yy, abs(yz), yz, zz]
+                A = sp.csr_matrix((values, ([y, y, z, z], [y, z, y, z])), (n, n))[keep][:, keep]
+                A.eliminate_zeros()
+                (odd if yz < 0.0 else even).append(sp.csr_matrix(A))
+        return even, odd
 
     @cached_property
     def _allowed(self) -> Array:

@@ -162,3 +162,30 @@ def test_a_basis_that_grows_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
         assert both.mean() > 0.9
         scale = np.abs(expected[both]).max()
         np.testing.assert_allclose(found[both], expected[both], rtol=0, atol=1e-6 * scale)
+
+
+def test_bearings_that_change_with_speed_share_their_matrices() -> None:
+    """Tables of all eight coefficients: on one space, as `solve` of each speed. A film without
+    stiffness at rest has matrices of its own there, where the shaft is free."""
+    speeds = np.linspace(0.0, 500.0, 6)
+    k = np.array([[[2e7 + 1e4 * s, 3e4 * s], [-5e4 * s, 3e7 + 2e4 * s]] for s in speeds])
+    c = np.array([[[2e4 + 10.0 * s, 3.0 * s], [-5.0 * s, 3e4]] for s in speeds])
+    tables = assembly.speed_table(speeds, k), assembly.speed_table(speeds, c)
+    shaft = [(1.0, assembly.circle(0.05))], assembly.steel, 24
+    discs = [assembly.Disc.solid(0.4, 0.3, 0.05, 0.04, assembly.steel)]
+    bearings = [assembly.Bearing(x, *tables) for x in (0.0, 1.0)]
+    rotor = assembly.rotor(*shaft, discs=discs, bearings=bearings)
+    omega = np.linspace(0.0, 480.0, 25)
+    tracks = modal.track(rotor, omega=omega, axis=(1.0, 0.0, 0.0), k=6, progress=False)
+    assert tracks.attrs["solver"].startswith("reduced basis")
+    for place in (0, 7, 24):
+        exact = modal.solve(rotor.freeze(omega[place]), k=6).eigenvalues
+        error = np.abs(tracks.eigenvalue.values[place] - exact[:, None])
+        assert (np.nanmin(error, axis=1) <= 1e-8 * np.abs(exact)).all()
+    film = assembly.rotor(
+        *shaft, discs=discs,
+        bearings=[assembly.Bearing(x, lambda s: s * k[0], 1e3) for x in (0.0, 1.0)],
+    )  # fmt: skip
+    operators = [{id(A) for _, A in film.freeze(s).parts["K"].terms} for s in (0.0, 10.0, 20.0)]
+    assert film.freeze(0.0).rigid.shape[1] == 4
+    assert operators[1] == operators[2] and len(operators[0] & operators[1]) == 1
