@@ -164,7 +164,7 @@ def _with_slopes(table: bytes, count: int) -> Array:
     each = np.stack([rows, 0.0 * rows, 0.0 * rows])
     for lower, upper in pairwise(each):
         upper[:, :-1] = lower[:, 1:] * np.arange(1.0, rows.shape[1])
-    return each.reshape(-1, rows.shape[1])
+    return np.asarray(each.reshape(-1, rows.shape[1]))
 
 
 def dot(a: Taylor, b: Taylor) -> Taylor:

@@ -110,7 +110,7 @@ def _all_bent(phi: Array) -> Array:
     units = np.eye(3)
     at = np.broadcast_to(phi[..., None, None, :], (*phi.shape[:-1], 3, 3, 3))
     B = spin_rate_transposed(at, units[None] + 0.0 * at, units[:, None] + 0.0 * at)
-    return 0.5 * (B + B.swapaxes(-1, -2))
+    return np.asarray(0.5 * (B + B.swapaxes(-1, -2)))
 
 
 def restricted(carried: Carried, chosen: Index) -> Carried:
