@@ -11,7 +11,7 @@ that is how positions of a mechanism are found. Arrays may have leading axes, of
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -147,16 +147,24 @@ def polynomial(rows: Array, x: Any) -> Any:
     """Σ c_k x^k (r, ...) of each row of coefficients (r, terms), the lowest power first."""
     if isinstance(x, Taylor):
         f, df, ddf = x.data
-        powers = np.arange(1.0, rows.shape[1])
-        slopes = rows[:, 1:] * powers
-        curves = slopes[:, 1:] * powers[:-1]
-        p, (slope, curve) = polynomial(rows, f), (polynomial(c, f) for c in (slopes, curves))
+        each = polynomial(_with_slopes(rows.tobytes(), len(rows)), f)
+        p, slope, curve = each.reshape(3, len(rows), *f.shape)
         return Taylor(np.stack([p, slope * df, slope * ddf + curve * df * df]))
     table = np.ones((rows.shape[1], *x.shape), x.dtype)
     for last, power in pairwise(table):
         np.multiply(last, x, out=power)
     flat = table.reshape(len(table), -1).view(float)
     return (rows @ flat).view(x.dtype).reshape(len(rows), *x.shape)
+
+
+@lru_cache(maxsize=256)
+def _with_slopes(table: bytes, count: int) -> Array:
+    """Rows of coefficients, those of their first derivatives and those of their second ones."""
+    rows = np.frombuffer(table).reshape(count, -1)
+    each = np.stack([rows, 0.0 * rows, 0.0 * rows])
+    for lower, upper in pairwise(each):
+        upper[:, :-1] = lower[:, 1:] * np.arange(1.0, rows.shape[1])
+    return np.asarray(each.reshape(-1, rows.shape[1]))
 
 
 def dot(a: Taylor, b: Taylor) -> Taylor:

@@ -384,9 +384,11 @@ class ElasticMechanism:
         self, t: float, driven: bool | None, recent: Sequence[Trim], ahead: bool = True
     ) -> Trim:
         """By the path from no loads, and by that from equilibria at up to two earlier times, the
-        last one nearest to t; ahead: which of the two is tried first."""
+        last one nearest to t; ahead: which of the two is tried first. The other way round all loads
+        at once have been tried before."""
         recent = [trim for trim in recent if len(trim.q) == len(self.elastic(driven).masters)]
-        paths: list[Callable[[float, bool | None], Trim | ConvergenceError]] = [self._along_loads]
+        loading = partial(self._along_loads, 1.0 if ahead else 0.5)
+        paths: list[Callable[[float, bool | None], Trim | ConvergenceError]] = [loading]
         if recent and recent[-1].t != t:
             paths.insert(0 if ahead else 1, partial(self._along_time, recent))
         failures = []
@@ -395,17 +397,18 @@ class ElasticMechanism:
             if isinstance(found, Trim):
                 return found
             failures.append(found)
-        raise failures[paths.index(self._along_loads)]
+        raise failures[paths.index(loading)]
 
     def _motion(self, t: float, share: float, driven: bool | None) -> DeformedMotion:
         now, elastic = self.dynamics.at(self.state(t)), self.elastic(driven)
         return DeformedMotion(self.dynamics, elastic, self._deformed_joints, now, share)
 
-    def _along_loads(self, t: float, driven: bool | None) -> Trim | ConvergenceError:
-        """From no loads, with the deflections of the linear equations first."""
+    def _along_loads(self, step: float, t: float, driven: bool | None) -> Trim | ConvergenceError:
+        """From no loads, with the deflections of the linear equations first. step: the first."""
         (q,), (guess,), _ = self._linear(np.array([t]), driven)
         origin = (0.0, 0.0 * q, 0.0 * guess)
-        return equilibrium(lambda x: self._motion(t, x, driven), (-1.0, -q, -guess), origin)
+        before = (-1.0, -q, -guess)
+        return equilibrium(lambda x: self._motion(t, x, driven), before, origin, step)
 
     def _linear(self, times: Array, driven: bool | None) -> tuple[Array, Array, Instant]:
         """Independent (P, n) and all DOFs (P, all) of the linear equations, and the instants."""

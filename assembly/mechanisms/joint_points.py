@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -93,20 +93,24 @@ def by_nodes(path: Array) -> list[Carried]:
     W = np.zeros((*path.shape, 6))
     W[..., :3, :3] = E.swapaxes(-1, -2)
     W[..., 3:, 3:] = spins
-    out = []
+    out, all_bent = [], cache(partial(_all_bent, path[0, ..., 3:]))
     for k in range(path.shape[-2]):
         offset, turn, own = map(Taylor, (path[..., k, :3], E[..., k, :, :], W[..., k, :, :]))
-        out.append(Carried(offset, turn, own, partial(_bent, path[0, ..., k, 3:])))
+        out.append(Carried(offset, turn, own, partial(_bent, all_bent, k)))
     return out
 
 
-def _bent(phi: Array, X: Array) -> Array:
-    """∂²(rotation vector)/∂x², (..., 3, r, r), of a node with the rotation vector φ (..., 3); X
-    (6, r)."""
+def _bent(all_bent: Callable[[], Array], k: int, X: Array) -> Array:
+    """∂²(rotation vector)/∂x², (..., 3, r, r), of node k; X (6, r)."""
+    return np.asarray(X[3:].T @ all_bent()[..., k, :, :, :] @ X[3:])
+
+
+def _all_bent(phi: Array) -> Array:
+    """∂²(rotation vector)/∂φ², (..., 3, 3, 3), of nodes with the rotation vectors φ (..., 3)."""
     units = np.eye(3)
     at = np.broadcast_to(phi[..., None, None, :], (*phi.shape[:-1], 3, 3, 3))
     B = spin_rate_transposed(at, units[None] + 0.0 * at, units[:, None] + 0.0 * at)
-    return np.asarray(X[3:].T @ (0.5 * (B + B.swapaxes(-1, -2))) @ X[3:])
+    return np.asarray(0.5 * (B + B.swapaxes(-1, -2)))
 
 
 def restricted(carried: Carried, chosen: Index) -> Carried:

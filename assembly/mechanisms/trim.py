@@ -110,6 +110,7 @@ def equilibrium(
     at: Callable[[float], DeformedMotion],
     before: Point,
     here: Point,
+    step: float = 1.0,
     smallest: float = 2.0**-9,
     steepest: float = 5.0,
 ) -> Trim | ConvergenceError:
@@ -118,10 +119,10 @@ def equilibrium(
     at: the equations at a share of the path, from 0 to 1. here: the equilibrium at 0; before: one
     at a negative share, or `here` again. The next is sought along the secant of the last two. The
     error says at which share the path ends; `partial`: the DOFs (all,) of the last equilibrium.
-    smallest: step, of the path, below which it ends. steepest: times the slope of the path at its
-    start, above which it turns back.
+    step, smallest: of the path, the first one and that below which it ends. steepest: times the
+    slope of the path at its start, above which it turns back.
     """
-    step, iterations, slopes = 1.0, 0, [np.inf]
+    iterations, slopes = 0, [np.inf]
     reached: DeformedState | None = None
     while here[0] < 1.0:
         share, q, guess = here

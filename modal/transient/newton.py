@@ -72,7 +72,7 @@ class Newton:
         self._arguments: tuple[Any, ...] = ()  # of the last state: t, q, v, a and its guess
         self._made_for = 0.0  # step of the matrix
         self._made_at: tuple[Any, ...] = ()  # and its state
-        self._ended: tuple[Array, Array, Any] | None = None
+        self._ended: tuple[float, Array, Array, Any] | None = None
 
     def state(self, t: float, q: Array, v: Array, a: Array) -> Any:
         """The model displaced, its joints closed from the last state."""
@@ -89,11 +89,11 @@ class Newton:
     def ended(self, t: float, q: Array, v: Array) -> Any:
         """The state that a step ends with: for its energies and momenta."""
         kept = self._ended
-        if kept is None or kept[0] is not q or kept[1] is not v:
-            near = self._near if kept is None else kept[2]
+        if kept is None or kept[1] is not q or kept[2] is not v:
+            near = kept[3] if kept and kept[0] == t else self._near
             state = self.model.displaced(t, q, v, np.zeros_like(q), near=near)
-            kept = self._ended = (q, v, state)
-        return kept[2]
+            kept = self._ended = (t, q, v, state)
+        return kept[3]
 
     def energy(self, t: float, q: Array, v: Array) -> float:
         """Kinetic energy and potentials, J."""
@@ -193,7 +193,6 @@ class Newton:
     def memory(self) -> dict[str, Array]:
         """What the next step takes from earlier ones besides the state, as arrays."""
         out = _guess("near", self._near)
-        out |= _guess("ended", self._ended[2] if self._ended else None)
         out["rates"] = np.array([self.rate, self.afresh])
         if self.factor is not None:
             *at, guess = self._made_at
@@ -210,9 +209,7 @@ class Newton:
             self._near = _Near.of(memory, "guess")
             at = self.state(float(memory["t"]), memory["q"], memory["v"], memory["a"])
             self.factorize(at, float(memory["h"]))
-        self._near, ended = _Near.of(memory, "near"), _Near.of(memory, "ended")
-        if ended:
-            self._ended = (np.zeros(0), np.zeros(0), ended)
+        self._near = _Near.of(memory, "near")
 
     def renew_for(self, h: float) -> None:
         """Drop the matrix where it belongs to another step length."""

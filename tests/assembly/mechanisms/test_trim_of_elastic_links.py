@@ -16,6 +16,7 @@ import modal
 from assembly import gallery
 from assembly.bodies.in_motion import BodiesMotion
 from assembly.mechanisms.deformed_motion import DeformedMotion
+from assembly.mechanisms.elastic_mechanism import ElasticMechanism
 from studies import slider_crank
 
 Array = NDArray[np.float64]
@@ -410,6 +411,22 @@ def test_trims_of_several_times_are_those_of_each(
         for name, reaction in alone.reactions.items():
             size = np.linalg.norm(reaction.force) + 1e-3
             assert_allclose(trim.reactions[name].force, reaction.force, atol=1e-6 * size)
+
+
+def test_all_loads_at_once_are_not_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they fail for all times together, the path begins with half of them."""
+    shares, motion = [], ElasticMechanism._motion
+
+    def seen(self: ElasticMechanism, t: float, share: float, driven: bool | None) -> Any:
+        shares.append(share)
+        return motion(self, t, share, driven)
+
+    monkeypatch.setattr(ElasticMechanism, "_together", lambda self, times, driven: [None])
+    monkeypatch.setattr(ElasticMechanism, "_motion", seen)
+    machine = slender(5.0, 0.5)
+    (found,) = machine.trims([0.03])
+    assert shares == [0.5, 1.0]
+    assert_allclose(found.q, machine.trim(0.03).q, rtol=0, atol=1e-11 * np.abs(found.q).max())
 
 
 @pytest.mark.slow
