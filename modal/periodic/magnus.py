@@ -68,10 +68,11 @@ def propagator_factors(
     most = int(np.clip(WORK / n**3, FEWEST, MOST_MATRICES))
     spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
     sharp = max(tolerance / len(spans), min(tolerance, ROUND_OFF))  # the errors of all add up
+    first = int(np.clip(FEWEST // len(spans), 1, 8))
     found: list[tuple[float, float, Array, float]] = []
     while spans:
         room, halves = most - len(found) - len(spans), []
-        matrices, errors = _converged(A, np.array(spans), sharp)
+        matrices, errors = _converged(A, np.array(spans), sharp, first)
         with np.errstate(divide="ignore"):
             logs = np.abs(np.log(np.abs(np.linalg.eigvals(matrices)))).max(axis=1)
         for (start, end), matrix, error, spread in zip(
@@ -109,7 +110,7 @@ def step_factors(A: Sampled, starts: Array, h: float) -> Array:
 
 
 def _converged(
-    A: Sampled, spans: Array, tolerance: float, steps: int = 8, rows: int = 5
+    A: Sampled, spans: Array, tolerance: float, steps: int, rows: int = 5
 ) -> tuple[Array, Array]:
     """Φ (S, n, n) over each of some spans (S, 2) and their estimated relative errors (S,).
 
@@ -137,7 +138,8 @@ def _converged(
             gap[some] = _norms(now[some] - less, 2) / _norms(now[some], 2)
         gaps = np.concatenate([gaps[1:], gap[None]])
         # Two estimates in a row must fit the order: one alone can agree by chance.
-        reached = np.maximum(gap, gaps[-2] / GROWTH**GAUSS.order) <= tolerance
+        orders = GAUSS.order + 2.0 * np.maximum(usable - 3, 0)  # of the estimate before
+        reached = np.maximum(gap, gaps[-2] / GROWTH**orders) <= tolerance
         # More steps only add round-off.
         stalled = (gap >= GAIN * gaps[0]) & (gaps.max(axis=0) < HALF)
         done = reached | stalled
@@ -211,8 +213,9 @@ def exponential(A: NDArray[Any]) -> Any:
     A = A / 2.0**squarings
     second = A @ A
     fourth, one = second @ second, np.eye(A.shape[-1])
-    odd = A @ (second @ fourth + 1512.0 * fourth + 277200.0 * second + 8648640.0 * one)
-    even = 56.0 * second @ fourth + 25200.0 * fourth + 1995840.0 * second + 17297280.0 * one
+    sixth = second @ fourth
+    odd = A @ (sixth + 1512.0 * fourth + 277200.0 * second + 8648640.0 * one)
+    even = 56.0 * sixth + 25200.0 * fourth + 1995840.0 * second + 17297280.0 * one
     found = one + np.linalg.solve(even - odd, 2.0 * odd)
     for _ in range(squarings):
         found = found @ found
