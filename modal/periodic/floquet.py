@@ -258,7 +258,8 @@ def _all_modes(
         return None
     else:
         with phase("Floquet: the whole monodromy", progress):
-            made = propagator_factors(A.many, t0, t0 + period, tolerance or ZERO, breaks)
+            scaled = isinstance(equations, SecondOrderModel) and fastest * period <= FASTEST
+            made = propagator_factors(A.many, t0, t0 + period, tolerance or ZERO, breaks, scaled)
         own = product_modes(made.matrices, made.errors + deviation * made.lengths)
         rates = own.logs / period
         states = partial(
