@@ -115,9 +115,9 @@ def floquet(
     Notes
     -----
     x(t + T) = P x(t) with the monodromy P; μ are the eigenvalues of P. "dense" integrates with
-    the Magnus method of order 6 (Blanes, Casas, Oteo & Ros 2009), or Gauss collocation of order 16;
-    groups of modes that stay apart are first decoupled (Berry 1990). The eigenvalues come from P as a
-    product of factors that is never multiplied out, so that decay below round-off and growth
+    the Magnus method of order 6 (Blanes, Casas, Oteo & Ros 2009), or by Gauss collocation of order
+    16; groups of modes that stay apart are first decoupled (Berry 1990). The eigenvalues come from
+    P as a product of factors that is never multiplied out, so that decay below round-off and growth
     beyond the range of numbers are resolved. See docs/numerics.md, "Floquet".
 
     Examples

@@ -56,12 +56,11 @@ def propagator_factors(
     SPREAD.
 
     Over each span the number of steps grows until results agree to `tolerance` (relative,
-    2-norm). breaks: times between t0 and t1 where A jumps; the steps end there. scaled: A is that of
-    a second-order system in scaled coordinates, none of which is too fast for steps of collocation:
-    these cost a fraction. The number of
-    spans is limited; solutions that decay faster than that allows are below the round-off of the
-    factors. Raises ConvergenceError at the largest number of steps (a jump not in `breaks`),
-    InputError for a break outside the span.
+    2-norm). breaks: times between t0 and t1 where A jumps; the steps end there. scaled: A is that
+    of a second-order system in scaled coordinates, slow enough for steps of collocation, which cost
+    a fraction. The number of spans is limited; solutions that decay faster than that allows are
+    below the round-off of the factors. Raises ConvergenceError at the largest number of steps (a
+    jump not in `breaks`), InputError for a break outside the span.
     """
     inner = sorted(float(b) for b in breaks)
     if any(not t0 < b < t1 for b in inner):
