@@ -131,9 +131,9 @@ def sharp_maps(A: Sampled, starts: Array, h: Array) -> Array:
     times = (starts[:, None] + h[:, None] * SHARP.c).ravel()
     values = A(times).reshape(*starts.shape, len(SHARP.c), *A(times[:1]).shape[1:])
     m = values.shape[-1] // 2
-    room = [np.empty((len(h), len(SHARP.c), m, n)) for n in (len(SHARP.c) * m, 2 * m)]
+    matrix, right = (np.empty((len(h), len(SHARP.c), m, n)) for n in (len(SHARP.c) * m, 2 * m))
     frequencies = values[0, 0, :m, m:].diagonal()
-    return _scaled_steps(values[:, :, m:].copy(), frequencies, h, *room, SHARP)
+    return _scaled_steps(values[:, :, m:].copy(), frequencies, h, matrix, right, SHARP)
 
 
 def _scaled_steps(
