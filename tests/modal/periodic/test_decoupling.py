@@ -114,6 +114,26 @@ def test_sharp_factors_are_those_of_magnus_steps(model: Oscillators) -> None:
     assert_allclose(same, whole, rtol=0, atol=errors * np.linalg.norm(whole, 2))
 
 
+def test_instants_are_not_doubled_for_round_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where twice as many do not halve what is not resolved, it joins the error, if that is
+    accepted."""
+    smooth = periodic_interpolant(one_by_one(Oscillators(1.5, 0.05).first_order), 0.3, T)
+    assert smooth is not None
+    A, counts = Balanced.diagonal(smooth, 0.3).many, []
+
+    def round_off(found: decoupling._Decoupling) -> None:
+        counts.append(len(found.X))
+        found.hopeless = found.resolved = False
+        found.unresolved = np.full(8, 1e-9)
+
+    monkeypatch.setattr(decoupling._Decoupling, "resolve", round_off)
+    found = decoupled_modes(A, 0.3, T, 1e-10, 1e-5)
+    assert found is not None
+    assert counts == [counts[0], 2 * counts[0]]
+    assert np.all(found.error >= 1e-9)
+    assert decoupled_modes(A, 0.3, T, 1e-10, 0.5e-9) is None
+
+
 def test_factors_of_fast_decay_take_few_evaluations() -> None:
     """Hundreds of factors share the steps of a period: not eight of each at least."""
     times: list[int] = []
