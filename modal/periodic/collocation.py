@@ -24,8 +24,7 @@ from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array, Complex
 
 GAUSS = Tableau(3)
-INVERSE = np.linalg.inv(GAUSS.a)
-ENDS = np.stack([GAUSS.b, GAUSS.b @ INVERSE])  # Σ (b a)_i k_i and Σ b_i k_i from g
+SHARP = Tableau(8)  # of order 16: for accuracies near round-off
 ALIASED = 1.5  # rad a step from which a mode is not resolved
 
 
@@ -115,42 +114,62 @@ def second_order_maps(
 ) -> Iterator[Array]:
     """The maps (S, 2m, 2m) by the steps of a period in scaled coordinates, several at a time."""
     m, h = len(frequencies), period / steps
-    units = np.concatenate([h * frequencies, np.ones(m)])  # (ω η, η̇) of (η/h, η̇)
-    scale = np.concatenate([h * h * frequencies, np.full(m, h)])
     batch = min(steps, max(1, BATCH_NUMBERS // (len(GAUSS.c) * m) ** 2))
     # Allocated once: the system would take such arrays back and clear them at every batch.
     room = [np.empty((batch, len(GAUSS.c), m, n)) for n in (len(GAUSS.c) * m, 2 * m)]
     for first in range(0, steps, batch):
         starts = np.arange(first, min(first + batch, steps))
         phases = ((starts[:, None] + GAUSS.c) / steps).ravel()
-        stages = half(phases).reshape(len(starts), len(GAUSS.c), m, 2 * m) * scale
+        stages = half(phases).reshape(len(starts), len(GAUSS.c), m, 2 * m)
         matrix, right = (array[: len(starts)] for array in room)
-        maps = _steps(stages, matrix, right)
-        maps *= units[:, None] / units
-        yield maps
+        yield _scaled_steps(stages, frequencies, np.full(len(starts), h), matrix, right, GAUSS)
 
 
-def _steps(stages: Array, matrix: Array, right: Array) -> Array:
-    """The maps (S, 2m, 2m) of (η/h, η̇) by steps, with [h²K, hC] at their nodes (S, 3, m, 2m).
+def sharp_maps(A: Sampled, starts: Array, h: Array) -> Array:
+    """The maps (S, 2m, 2m) by steps of lengths h (S,) and of order 16, of x' = A x with
+    A = [[0, ω], [H]] in scaled coordinates."""
+    times = (starts[:, None] + h[:, None] * SHARP.c).ravel()
+    values = A(times).reshape(*starts.shape, len(SHARP.c), *A(times[:1]).shape[1:])
+    m = values.shape[-1] // 2
+    matrix, right = (np.empty((len(h), len(SHARP.c), m, n)) for n in (len(SHARP.c) * m, 2 * m))
+    frequencies = values[0, 0, :m, m:].diagonal()
+    return _scaled_steps(values[:, :, m:].copy(), frequencies, h, matrix, right, SHARP)
+
+
+def _scaled_steps(
+    stages: Array, frequencies: Array, h: Array, matrix: Array, right: Array, gauss: Tableau
+) -> Array:
+    """The maps (S, 2m, 2m) of (ω η, η̇) by steps of lengths h (S,), with H at their nodes (S, s, m,
+    2m), which is overwritten."""
+    one = np.ones((len(h), len(frequencies)))
+    units = np.hstack([h[:, None] * frequencies, one])  # (ω η, η̇) of (η/h, η̇)
+    stages *= (h[:, None] * units)[:, None, None]
+    maps = _steps(stages, matrix, right, gauss)
+    maps *= units[:, :, None] / units[:, None]
+    return maps
+
+
+def _steps(stages: Array, matrix: Array, right: Array, gauss: Tableau) -> Array:
+    """The maps (S, 2m, 2m) of (η/h, η̇) by steps, with [h²K, hC] at their nodes (S, s, m, 2m).
 
     η̈ = K η + C η̇. The unknowns are g_i = h Σ_j a_ij k_j of the accelerations k_j at the nodes: the
     velocities there are η̇ + g_i, the displacements η + h c_i η̇ + h Σ_j a_ij g_j. With A the matrix
-    of their equations, the response to η̇ is A⁻¹(Σ_j (a⁻¹)_ij η̇) − η̇. matrix (S, 3, m, 3m) and
-    right (S, 3, m, 2m) are overwritten by the equations.
+    of their equations, the response to η̇ is A⁻¹(Σ_j (a⁻¹)_ij η̇) − η̇. matrix (S, s, m, s m) and
+    right (S, s, m, 2m) are overwritten by the equations.
     """
     S, _, m, _ = stages.shape
     K, C = stages[..., :m], stages[..., m:]
-    blocks = matrix.reshape(S, len(GAUSS.c), m, len(GAUSS.c), m)
-    np.multiply(K[:, :, :, None, :], -GAUSS.a[:, None, :, None], out=blocks)
-    for i in range(len(GAUSS.c)):
+    blocks = matrix.reshape(S, len(gauss.c), m, len(gauss.c), m)
+    np.multiply(K[:, :, :, None, :], -gauss.a[:, None, :, None], out=blocks)
+    for i in range(len(gauss.c)):
         blocks[:, i, :, i] -= C[:, i]
-    np.einsum("siaja->sija", blocks)[...] += INVERSE[:, :, None]
+    np.einsum("siaja->sija", blocks)[...] += gauss.inverse[:, :, None]
     right[..., :m], right[..., m:] = K, 0.0
-    np.einsum("siaa->sia", right[..., m:])[...] = INVERSE.sum(axis=1)[:, None]
-    n = len(GAUSS.c) * m
+    np.einsum("siaa->sia", right[..., m:])[...] = gauss.inverse.sum(axis=1)[:, None]
+    n = len(gauss.c) * m
     g = np.linalg.solve(matrix.reshape(S, n, n), right.reshape(S, n, 2 * m))
-    maps: Array = (ENDS @ g.reshape(S, len(GAUSS.c), -1)).reshape(S, 2 * m, 2 * m)
-    first, last = 1.0 - ENDS.sum(axis=1)
+    maps: Array = (gauss.ends @ g.reshape(S, len(gauss.c), -1)).reshape(S, 2 * m, 2 * m)
+    first, last = 1.0 - gauss.ends.sum(axis=1)
     np.einsum("saa->sa", maps[:, :m, m:])[...] += first
     np.einsum("saa->sa", maps[:, :m, :m])[...] += 1.0
     np.einsum("saa->sa", maps[:, m:, m:])[...] += last

@@ -78,13 +78,17 @@ def decoupled_modes(
         found = _Decoupling(A, t0, period, samples, accuracy, found)
     if not found.smooth:
         return None
+    before = np.inf
     while found.settle():
         found.resolve()
-        last = len(found.X) >= MOST_INSTANTS
-        if found.resolved or (last and found.unresolved.max() <= allowed):
+        worst = float(found.unresolved.max())
+        # More instants do not lessen the round-off of B.
+        last = len(found.X) >= MOST_INSTANTS or (worst > GAIN * before and worst <= allowed)
+        if found.resolved or (last and worst <= allowed):
             return found.modes()
         if found.hopeless or last:
             return None
+        before = worst
         found.refine()
     return None
 

@@ -115,9 +115,9 @@ def floquet(
     Notes
     -----
     x(t + T) = P x(t) with the monodromy P; μ are the eigenvalues of P. "dense" integrates with
-    the Magnus method of order 6 (Blanes, Casas, Oteo & Ros 2009); groups of modes that stay apart
-    are first decoupled (Berry 1990). The eigenvalues come from P as a
-    product of factors that is never multiplied out, so that decay below round-off and growth
+    the Magnus method of order 6 (Blanes, Casas, Oteo & Ros 2009), or by Gauss collocation of order
+    16; groups of modes that stay apart are first decoupled (Berry 1990). The eigenvalues come from
+    P as a product of factors that is never multiplied out, so that decay below round-off and growth
     beyond the range of numbers are resolved. See docs/numerics.md, "Floquet".
 
     Examples
@@ -258,7 +258,8 @@ def _all_modes(
         return None
     else:
         with phase("Floquet: the whole monodromy", progress):
-            made = propagator_factors(A.many, t0, t0 + period, tolerance or ZERO, breaks)
+            scaled = isinstance(equations, SecondOrderModel) and fastest * period <= FASTEST
+            made = propagator_factors(A.many, t0, t0 + period, tolerance or ZERO, breaks, scaled)
         own = product_modes(made.matrices, made.errors + deviation * made.lengths)
         rates = own.logs / period
         states = partial(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assembly.errors import ConvergenceError, InputError
 from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
-from modal.periodic.collocation import GAUSS
+from modal.periodic.collocation import GAUSS, SHARP, sharp_maps
 from modal.periodic.product_eigen import product_of
 from modal.periodic.tolerances import (
     FEWEST,
@@ -49,16 +49,18 @@ class Factors:
 
 
 def propagator_factors(
-    A: Sampled, t0: float, t1: float, tolerance: float = ZERO, breaks: Sequence[float] = ()
-) -> Factors:
+    A: Sampled, t0: float, t1: float, tolerance: float = ZERO, breaks: Sequence[float] = (),
+    scaled: bool = False,
+) -> Factors:  # fmt: skip
     """Φ(t1, t0) as a product over spans in which no solution grows or decays by more than about
     SPREAD.
 
     Over each span the number of steps grows until results agree to `tolerance` (relative,
-    2-norm). breaks: times between t0 and t1 where A jumps; the steps end there. The number of
-    spans is limited; solutions that decay faster than that allows are below the round-off of the
-    factors. Raises ConvergenceError at the largest number of steps (a jump not in `breaks`),
-    InputError for a break outside the span.
+    2-norm). breaks: times between t0 and t1 where A jumps; the steps end there. scaled: A is that
+    of a second-order system in scaled coordinates, slow enough for steps of collocation, which cost
+    a fraction. The number of spans is limited; solutions that decay faster than that allows are
+    below the round-off of the factors. Raises ConvergenceError at the largest number of steps (a
+    jump not in `breaks`), InputError for a break outside the span.
     """
     inner = sorted(float(b) for b in breaks)
     if any(not t0 < b < t1 for b in inner):
@@ -68,10 +70,11 @@ def propagator_factors(
     most = int(np.clip(WORK / n**3, FEWEST, MOST_MATRICES))
     spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
     sharp = max(tolerance / len(spans), min(tolerance, ROUND_OFF))  # the errors of all add up
+    first = int(np.clip(FEWEST // len(spans), 1, 8))
     found: list[tuple[float, float, Array, float]] = []
     while spans:
         room, halves = most - len(found) - len(spans), []
-        matrices, errors = _converged(A, np.array(spans), sharp)
+        matrices, errors = _converged(A, np.array(spans), sharp, first, scaled)
         with np.errstate(divide="ignore"):
             logs = np.abs(np.log(np.abs(np.linalg.eigvals(matrices)))).max(axis=1)
         for (start, end), matrix, error, spread in zip(
@@ -109,7 +112,7 @@ def step_factors(A: Sampled, starts: Array, h: float) -> Array:
 
 
 def _converged(
-    A: Sampled, spans: Array, tolerance: float, steps: int = 8, rows: int = 5
+    A: Sampled, spans: Array, tolerance: float, steps: int, scaled: bool, rows: int = 5
 ) -> tuple[Array, Array]:
     """Φ (S, n, n) over each of some spans (S, 2) and their estimated relative errors (S,).
 
@@ -117,6 +120,7 @@ def _converged(
     numbers of steps these are extrapolated to nothing; the estimate is that of one number less.
     steps: their number at first; steps that are not needed add round-off.
     """
+    order = (SHARP if scaled else GAUSS).order
     left, shape, counts = np.arange(len(spans)), A(spans[0, :1]).shape[1:], list[int]()
     found, errors = np.empty((len(spans), *shape)), np.empty(len(spans))
     # Products of the last numbers of steps, how many of them count, and the last gaps.
@@ -124,7 +128,7 @@ def _converged(
     gaps = np.full((REFINEMENTS, len(spans)), np.inf)
     while len(left) and steps < MOST_STEPS:
         counts = [*counts, steps][-rows:]
-        product = np.stack(list(_products(A, spans[left], steps)))
+        product = np.stack(list(_products(A, spans[left], steps, scaled)))
         found, table = found.astype(product.dtype), np.concatenate([table, product[None]])[-rows:]
         # Steps that are too long to mean anything do not count.
         known = np.isfinite(product).all(axis=(1, 2))
@@ -132,12 +136,13 @@ def _converged(
         now, gap = product.copy(), np.full(len(left), np.inf)
         for number in np.unique(usable[usable > 1]):
             some = usable == number
-            now[some] = _extrapolated(counts, table[-number:, some])
-            less = _extrapolated(counts, table[1 - number :, some])
+            now[some] = _extrapolated(counts, table[-number:, some], order)
+            less = _extrapolated(counts, table[1 - number :, some], order)
             gap[some] = _norms(now[some] - less, 2) / _norms(now[some], 2)
         gaps = np.concatenate([gaps[1:], gap[None]])
         # Two estimates in a row must fit the order: one alone can agree by chance.
-        reached = np.maximum(gap, gaps[-2] / GROWTH**GAUSS.order) <= tolerance
+        orders = order + 2.0 * np.maximum(usable - 3, 0)  # of the estimate before
+        reached = np.maximum(gap, gaps[-2] / GROWTH**orders) <= tolerance
         # More steps only add round-off.
         stalled = (gap >= GAIN * gaps[0]) & (gaps.max(axis=0) < HALF)
         done = reached | stalled
@@ -156,18 +161,19 @@ def _converged(
     return found, errors
 
 
-def _extrapolated(counts: list[int], products: Array) -> Array:
+def _extrapolated(counts: list[int], products: Array, order: int) -> Array:
     """From products (rows, ...) of the last of so many steps, the most last."""
     h = counts[-1] / np.array(counts[-len(products) :])
-    powers = np.append(0, GAUSS.order + 2 * np.arange(len(h) - 1))
+    powers = np.append(0, order + 2 * np.arange(len(h) - 1))
     weights = np.linalg.solve(h ** powers[:, None], np.eye(len(h))[0])
     return np.asarray(np.tensordot(weights, products, 1))
 
 
-def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
+def _products(A: Sampled, spans: Array, steps: int, scaled: bool = False) -> Iterator[Array]:
     """Φ (n, n) over each of some spans (S, 2); not finite where the steps are too long."""
     n = A(spans[0, :1]).shape[-1]
-    batch = max(1, BATCH_NUMBERS // (n * n))
+    maps_of, numbers = (sharp_maps, len(SHARP.c) * n) if scaled else (_magnus_maps, n)
+    batch = max(1, BATCH_NUMBERS // (n * numbers))
     together, inside = max(1, batch // steps), min(batch, steps)
     for some in (spans[i : i + together] for i in range(0, len(spans), together)):
         lengths = np.diff(some) / steps
@@ -175,15 +181,20 @@ def _products(A: Sampled, spans: Array, steps: int) -> Iterator[Array]:
         for first in range(0, steps, inside):
             number = np.arange(first, min(first + inside, steps))
             starts = some[:, :1] + lengths * number
-            h = np.repeat(lengths, len(number), axis=0)[:, :, None]
-            omega = exponents(A, starts.ravel(), h)
-            bad = ~np.isfinite(omega).all(axis=(1, 2))
-            omega[bad] = 0.0
             with np.errstate(over="ignore", invalid="ignore"):
-                maps = exponential(omega)
-                maps[bad] = np.nan
+                maps = maps_of(A, starts.ravel(), np.repeat(lengths, len(number)))
                 total = product_of(maps.reshape(*starts.shape, n, n).swapaxes(0, 1)) @ total
         yield from total
+
+
+def _magnus_maps(A: Sampled, starts: Array, h: Array) -> Array:
+    """Φ (m, n, n) of steps of lengths h (m,); NaN where they are too long."""
+    omega = exponents(A, starts, h[:, None, None])
+    bad = ~np.isfinite(omega).all(axis=(1, 2))
+    omega[bad] = 0.0
+    maps = exponential(omega)
+    maps[bad] = np.nan
+    return np.asarray(maps)
 
 
 def exponents(A: Sampled, starts: Array, h: float | Array) -> Array:
@@ -211,8 +222,9 @@ def exponential(A: NDArray[Any]) -> Any:
     A = A / 2.0**squarings
     second = A @ A
     fourth, one = second @ second, np.eye(A.shape[-1])
-    odd = A @ (second @ fourth + 1512.0 * fourth + 277200.0 * second + 8648640.0 * one)
-    even = 56.0 * second @ fourth + 25200.0 * fourth + 1995840.0 * second + 17297280.0 * one
+    sixth = second @ fourth
+    odd = A @ (sixth + 1512.0 * fourth + 277200.0 * second + 8648640.0 * one)
+    even = 56.0 * sixth + 25200.0 * fourth + 1995840.0 * second + 17297280.0 * one
     found = one + np.linalg.solve(even - odd, 2.0 * odd)
     for _ in range(squarings):
         found = found @ found

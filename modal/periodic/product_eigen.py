@@ -51,8 +51,8 @@ class TriangularProduct:
     dropped: float
 
 
-def triangular_product(factors: Array) -> TriangularProduct:
-    """Orthogonal iteration over `factors` (p, N, N), the first to act first.
+def triangular_product(factors: Array, start: Array | None = None) -> TriangularProduct:
+    """Orthogonal iteration over `factors` (p, N, N), the first to act first, from about Q_0.
 
     A product of one factor is one block. Otherwise the sweeps end when no block spans more than
     RANGE, or at their largest number; the remaining block then has a larger error bound.
@@ -61,7 +61,7 @@ def triangular_product(factors: Array) -> TriangularProduct:
     whole = TriangularProduct(np.eye(N), factors, (slice(0, N),), 0.0)
     if p == 1 or N == 1:
         return whole
-    start = _generic(N)
+    start = _generic(N) if start is None else start
     negligible = N * min(EPS * float(np.linalg.cond(factors).max()), ZERO)
     for sweep in range(SWEEPS * (N + 1)):
         Q, R = start, np.empty_like(factors)
@@ -106,22 +106,23 @@ class ProductModes:
 
     logs (N,): log μ, Im in (−π, π]. error (N,): bound on |δ log μ|; where it is infinite, μ is
     below what the errors of the factors let be seen, and Re log μ is an upper bound. vectors
-    (N, N): eigenvectors, unit norm.
+    (N, N): eigenvectors, unit norm. start (N, N): Q_0 of the orthogonal iteration.
     """
 
     logs: Complex
     vectors: Complex
     error: Array
+    start: Array | None = None
 
 
-def product_modes(factors: Array, errors: Array) -> ProductModes:
+def product_modes(factors: Array, errors: Array, start: Array | None = None) -> ProductModes:
     """Eigenvalues and eigenvectors of F_p ⋯ F_1, all of them to the accuracy of the factors.
 
     factors (p, N, N), the first to act first, each well conditioned. errors (p,): the error of
-    each, relative to its 2-norm; round-off is added here.
+    each, relative to its 2-norm; round-off is added here. start: that of about the same product.
     """
     N = factors.shape[1]
-    product = triangular_product(factors)
+    product = triangular_product(factors, start)
     sizes = np.linalg.norm(factors, 2, axis=(1, 2))
     absolute = (errors + N * EPS) * sizes
     absolute[-1] += product.dropped * sizes[-1]
@@ -141,7 +142,8 @@ def product_modes(factors: Array, errors: Array) -> ProductModes:
     order = np.argsort(-joined.real, kind="stable")
     shapes = np.concatenate(vectors, axis=1)
     shapes = shapes / np.linalg.norm(shapes, axis=0)
-    return ProductModes(joined[order], shapes[:, order], np.concatenate(error)[order])
+    errors = np.concatenate(error)[order]
+    return ProductModes(joined[order], shapes[:, order], errors, product.start)
 
 
 def _hidden_joined(product: TriangularProduct, absolute: Array) -> TriangularProduct:

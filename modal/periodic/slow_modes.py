@@ -138,7 +138,7 @@ class _Slow:
         parts = [partial(_phased, H, t, h) for t in starts]
         steps = max(FEWEST, 2 * spans, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
         before: Complex | None = None
-        last = steps
+        last, subspaces = steps, None
         while steps <= MOST_STEPS:
             each = int(np.ceil(steps / count))
             products = np.stack([second_order_monodromy(H, frequencies, h, each) for H in parts])
@@ -147,7 +147,9 @@ class _Slow:
                 grows = max(1.0, np.log(np.linalg.norm(products, 2, axis=(1, 2))).sum() / SPREAD)
                 together = min(together, 1 << int(max(0.0, np.log2(count / grows))))
             factors = product_of(products.reshape(-1, together, *here.shape).swapaxes(0, 1))
-            modes = product_modes(factors, np.full(len(factors), together * each * EPS))
+            round_off = np.full(len(factors), together * each * EPS)
+            modes = product_modes(factors, round_off, subspaces)
+            subspaces = modes.start
             chosen = _slowest(here, modes.vectors, k)
             found = modes.logs[chosen]
             if before is not None:

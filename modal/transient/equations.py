@@ -17,6 +17,7 @@ import scipy.linalg as la
 
 from assembly.arguments import as_numbers
 from assembly.errors import InputError, SingularSystemError
+from assembly.linalg.combination import Combination, within_range
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.tolerances import EPS, HALF
 from modal.reduction.interpolated_motion import InterpolatedMotion
@@ -82,8 +83,9 @@ class SecondOrderModel:
         if not self.constant and hasattr(self.model, "freeze_many"):
             series = self.model.freeze_many(times)
             return [series.mass, series.damping, series.stiffness]
-        sums = [(s.M, s.damping, s.stiffness) for s in self.several(times)]
-        return [np.stack([A.toarray() for A in part]) for part in zip(*sums, strict=True)]
+        systems = self.several(times)
+        named = zip(("M", "C + D", "K"), GROUPS, strict=False)
+        return [_stacked([s.combined(parts) for s in systems], name) for name, parts in named]
 
     def first_orders(self, times: Array) -> Array:
         """A at times (P,), dense (P, 2n, 2n)."""
@@ -190,6 +192,21 @@ def potential(here: FrozenSystem | TabulatedInstant) -> Any:
     return 0.5 * (S + S.T)
 
 
+def _stacked(sums: Sequence[Combination], name: str) -> Array:
+    """Matrices of one name, dense (P, n, n); an operator that instants share is formed once."""
+    shared: dict[int, tuple[Any, Array]] = {}
+    for i, total in enumerate(sums):
+        for c, A in total.terms:
+            shared.setdefault(id(A), (A, np.zeros(len(sums))))[1][i] += c
+    out = np.zeros((len(sums), *sums[0].shape))
+    for A, coefficients in shared.values():
+        at = np.flatnonzero(coefficients)
+        out[at] += coefficients[at, None, None] * A.tocsr().toarray()
+    largest = int(np.abs(out).max(axis=(1, 2)).argmax())
+    within_range(sums[largest].tocsr(), name)
+    return out
+
+
 def dense_state_matrices(M: Array, V: Array, K: Array) -> Array:
     """[[0, I], [−M⁻¹K, −M⁻¹V]] (P, 2n, 2n) of stacks (P, n, n); SingularSystemError when an M is
     not positive definite."""
@@ -290,9 +307,12 @@ def energy_root(M: Array, S: Array, softest: float = EPS) -> Array:
     """A square root L (2n, 2n) of the energy of an instant on x = (q, q̇): ‖L x‖² is twice it.
 
     |S|, the absolute value of the symmetric stiffness, makes it a norm beyond a divergence too;
-    eigenvalues below `softest` of the largest are replaced by that.
+    eigenvalues below `softest` of the largest are replaced by that. Rotated so that the rates of
+    the first n coordinates are multiples of the last.
     """
     sizes, shapes = la.eigh(S)
     floor = softest * np.abs(sizes).max()
     stiffness = np.sqrt(np.maximum(np.abs(sizes), floor))[:, None] * shapes.T
-    return np.asarray(la.block_diag(stiffness, la.cholesky(M)))
+    mass = la.cholesky(M)
+    left, _, right = la.svd(la.solve_triangular(mass, stiffness.T, trans="T").T)
+    return np.asarray(la.block_diag(left.T @ stiffness, right @ mass))

@@ -200,7 +200,7 @@ def floquet_steps() -> Case:
     return Case("Magnus steps", error, (8, 16), 6, 0.3)
 
 
-def chart_steps() -> Case:
+def second_order_steps() -> list[Case]:
     """One period of two damped gyroscopic oscillators on springs that vary, against DOP853.
 
     In the coordinates (ω η, η̇) of the steps, that of the reference in (η, η̇).
@@ -226,7 +226,18 @@ def chart_steps() -> Case:
     def error(n: int) -> float:
         return float(np.abs(second_order_monodromy(accelerations, omega, np.pi, n) - exact).max())
 
-    return Case("second-order steps of charts", error, (8, 16), 6, 0.3)
+    def states(times: Array) -> Array:
+        upper = np.tile(np.hstack([np.zeros((2, 2)), np.diag(omega)]), (len(times), 1, 1))
+        return np.concatenate([upper, accelerations(times / np.pi)], axis=1)
+
+    def sharp(n: int) -> float:
+        found = next(magnus._products(states, np.array([[0.0, np.pi]]), n, True))
+        return float(np.abs(found - exact).max())
+
+    return [
+        Case("second-order steps of charts", error, (8, 16), 6, 0.3),
+        Case("second-order steps of whole monodromies", sharp, (2, 4), 16, 1.5),
+    ]
 
 
 def sampled_motion(name: str, order: float) -> Case:
@@ -256,7 +267,7 @@ CASES = [
     curved_blade((0.0, 15.0, 30.0)),
     *(case for method in METHODS for case in integrator(*method)),
     floquet_steps(),
-    chart_steps(),
+    *second_order_steps(),
     sampled_motion("omega", 3.0),
     sampled_motion("epsilon", 2.0),
     sampled_motion("acceleration", 2.0),

@@ -13,7 +13,7 @@ import modal
 from modal.periodic import decoupling
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.magnus import Factors, exponential, propagator_factors
-from modal.periodic.product_eigen import product_modes
+from modal.periodic.product_eigen import product_modes, product_of
 from modal.periodic.slow_motion import falls
 from modal.reduction.interpolation import (
     Sampled,
@@ -21,7 +21,7 @@ from modal.reduction.interpolation import (
     one_by_one,
     periodic_interpolant,
 )
-from modal.transient.equations import Balanced
+from modal.transient.equations import Balanced, energy_root
 from studies import slider_crank
 
 T = 2.0 * np.pi
@@ -96,6 +96,58 @@ def test_decoupled_modes_are_those_of_the_whole_monodromy(model: Oscillators) ->
     for log, vector in zip(found.logs, found.vectors.T, strict=True):
         residual = whole @ vector - np.exp(log) * vector
         assert np.linalg.norm(residual) <= 1e-4 * np.linalg.norm(vector)
+
+
+@pytest.mark.parametrize("model", [Oscillators(1.5, 0.05), Overdamped(1.5)])
+def test_sharp_factors_are_those_of_magnus_steps(model: Oscillators) -> None:
+    """In coordinates of equal energy, which are scaled ones."""
+    smooth = periodic_interpolant(one_by_one(model.first_order), 0.3, T)
+    assert smooth is not None
+    root = energy_root(np.eye(4), model.K)
+    A = smooth.mapped(root, np.linalg.inv(root)).many
+    upper = A(np.array([0.7]))[0, :4]
+    assert_allclose(upper[:, :4], 0.0, atol=1e-12)
+    assert_allclose(upper[:, 4:], np.diag(upper[:, 4:].diagonal()), atol=1e-10)
+    here, other = (propagator_factors(A, 0.3, 0.3 + T, scaled=scaled) for scaled in (False, True))
+    whole, same = (product_of(made.matrices) for made in (here, other))
+    errors = here.errors.sum() + other.errors.sum() + 1e-12
+    assert_allclose(same, whole, rtol=0, atol=errors * np.linalg.norm(whole, 2))
+
+
+def test_instants_are_not_doubled_for_round_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where twice as many do not halve what is not resolved, it joins the error, if that is
+    accepted."""
+    smooth = periodic_interpolant(one_by_one(Oscillators(1.5, 0.05).first_order), 0.3, T)
+    assert smooth is not None
+    A, counts = Balanced.diagonal(smooth, 0.3).many, []
+
+    def round_off(found: decoupling._Decoupling) -> None:
+        counts.append(len(found.X))
+        found.hopeless = found.resolved = False
+        found.unresolved = np.full(8, 1e-9)
+
+    monkeypatch.setattr(decoupling._Decoupling, "resolve", round_off)
+    found = decoupled_modes(A, 0.3, T, 1e-10, 1e-5)
+    assert found is not None
+    assert counts == [counts[0], 2 * counts[0]]
+    assert np.all(found.error >= 1e-9)
+    assert decoupled_modes(A, 0.3, T, 1e-10, 0.5e-9) is None
+
+
+def test_factors_of_fast_decay_take_few_evaluations() -> None:
+    """Hundreds of factors share the steps of a period: not eight of each at least."""
+    times: list[int] = []
+
+    def A(t: np.ndarray) -> np.ndarray:
+        times.append(len(t))
+        slow = np.stack([np.array([[-0.1, 1.0], [-1.0 - 0.3 * np.cos(x), -0.1]]) for x in t])
+        return np.block([[slow, np.zeros((len(t), 2, 1))], [np.full((len(t), 1, 3), -300.0)]])
+
+    made = propagator_factors(A, 0.0, 2.0 * np.pi)
+    assert len(made.matrices) > 300
+    assert sum(times) < 60 * len(made.matrices)
+    exact = propagator_factors(lambda t: A(t)[:, :2, :2], 0.0, 2.0 * np.pi)
+    assert_allclose(product_of(made.matrices)[:2, :2], product_of(exact.matrices), atol=1e-10)
 
 
 def test_shapes_that_turn_away_from_where_they_began() -> None:
