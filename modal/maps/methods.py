@@ -298,12 +298,16 @@ class BodyMethod(SpaceMethod):
         return found, proof, beyond[:, : space.wanted], space.provable(points)
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
-        """From the tile's corners and middle; none where only all modes can prove anything."""
+        """From the tile's corners and middle; none where only all modes can prove anything, or
+        where it saves little of a shared space that holds everything."""
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
-        unboxed = self.space.counts_all and not self.space.box.at(points).bounded.any()
-        if unboxed or len(left) < 4 * len(anchors):
+        space = self.space
+        unboxed = space.counts_all and not space.box.at(points).bounded.any()
+        # Real and imaginary parts of the modes wanted are most of the space.
+        whole = space.complete and 4 * space.wanted >= space.projected.size
+        if unboxed or whole or len(left) < 4 * len(anchors):
             return None
-        return self.space.local(points.take(anchors))
+        return space.local(points.take(anchors))
 
 
 class LinkMethod(SpaceMethod):
