@@ -9,7 +9,7 @@ quadratic compressed to both spans, Yᴴ(Q(σ) + μQ′(σ) + μ²M)X, has the e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -128,6 +128,8 @@ def _spans(
     X, Yc = group.right, _left_start(group)
     if sigma.imag == 0.0:
         X, Yc = X.real + 0j, Yc.real + 0j
+    solve: Callable[[Complex], Any]
+    opposite: Callable[[Complex], Any]
     with ExitStack() as stack:
         if quadratic.n <= dense:
             Q = quadratic.K.toarray() + sigma * quadratic.C.toarray()

@@ -25,7 +25,7 @@ makes R rigid.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -313,6 +313,8 @@ def zero_multiplicity(M: Any, C: Any, K: Any, V: Array, orders: int = 6) -> Inde
     borders = [[K, B], [scale * _turned(V), corner]]
     unit = np.concatenate([np.zeros_like(V), scale * np.eye(m)], axis=-2)
     S, size = [corner], [0.0 * scale[..., 0, 0]]
+    solve: Callable[[Array], Any]
+    adjoint: Callable[[Array], Any]
     with ExitStack() as stack:
         if sparse:
             bordered = sp.csr_matrix(sp.bmat(borders))
@@ -367,8 +369,8 @@ def frame_rate(system: FrozenSystem) -> float:
 def prescribed_motion(system: FrozenSystem, images: RigidImages | None = None) -> PrescribedMotion:
     """The prescribed fields of one system."""
     images = images or rigid_images(system)
-    at, rates = np.array([VELOCITY, 1.0 - VELOCITY, EULER]), np.array([frame_rate(system)])
-    motions = images.prescribed(*at[:, None], rates)
+    damping, stiffness, euler = np.array([VELOCITY, 1.0 - VELOCITY, EULER])[:, None]
+    motions = images.prescribed(damping, stiffness, euler, np.array([frame_rate(system)]))
     return counted(motions, system.M, system.damping, system.stiffness, images.fields)[0]
 
 
@@ -384,11 +386,10 @@ def counted(
             kinds.setdefault(motion.without_force.shape[1], []).append(p)
     for numbers in kinds.values():
         if sp.issparse(K):
-            V, matrices = fields @ motions[0].without_force, [M, C, K]
+            zeros = zero_multiplicity(M, C, K, fields @ motions[0].without_force)
         else:
             V = fields @ np.stack([motions[p].without_force for p in numbers])
-            matrices = [A[numbers] for A in (M, C, K)]
-        zeros = zero_multiplicity(*matrices, V)
+            zeros = zero_multiplicity(M[numbers], C[numbers], K[numbers], V)
         for p, count in zip(numbers, zeros.tolist(), strict=True):
             out[p] = replace(motions[p], zeros=count - 2 * motions[p].still)
     return out

@@ -220,7 +220,7 @@ def in_units(system: FrozenSystem, d: Array) -> FrozenSystem:
     return FrozenSystem(**parts, rigid=system.rigid / d[:, None], parameters=system.parameters)
 
 
-def times(A: sp.csr_matrix | Array, X: Complex) -> Complex:
+def times(A: Any, X: Complex) -> Complex:
     """A X of a real A, sparse or full, and a complex block, without a complex copy of A."""
     if sp.issparse(A) and A.shape[0] <= SMALL and 4 * A.nnz > A.shape[0] ** 2:
         A = A.toarray()

@@ -171,7 +171,8 @@ class BodySpace(Space):
         motions = images.prescribed(at.damping, at.stiffness, euler, rates)
         none = PrescribedMotion.none(len(overlap))
         motions = [motion if held else none for motion, held in zip(motions, same, strict=True)]
-        return counted(motions, *instants.matrices, overlap.T)
+        M, E, K = instants.matrices
+        return counted(motions, M, E, K, overlap.T)
 
     def prescribed_modes(self, at: Instants) -> tuple[SmallModes, Index]:
         """The modes that the frame prescribes at the points of a free body, but for those at zero,

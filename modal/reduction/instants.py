@@ -211,7 +211,7 @@ class Instants(SmallMatrices):
         """wᴴ(2λM + E)u, (P, k)."""
         u, lam = modes.right, modes.eigenvalues[:, None, :]
         image = 2.0 * lam * times(self.mass, u) + times(self.damping, u)
-        return np.einsum("prk,prk->pk", modes.left.conj(), image)
+        return np.asarray(np.einsum("prk,prk->pk", modes.left.conj(), image))
 
     def mass_norm(self, vectors: Complex) -> Array:
         """√(uᴴMu), (P, k)."""
