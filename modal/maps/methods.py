@@ -314,7 +314,7 @@ class BodyMethod(SpaceMethod):
         space = self.space
         unboxed = space.counts_all and not space.box.at(points).bounded.any()
         # Real and imaginary parts of the modes wanted are most of the space.
-        whole = space.complete and 4 * space.wanted >= space.projected.size
+        whole = space.counts_all and 4 * space.wanted >= space.projected.size
         if unboxed or whole or len(left) < 4 * len(anchors):
             return None
         return space.local(points.take(anchors))
