@@ -114,9 +114,17 @@ def versions() -> dict[str, str]:
     """Versions of Python, of this package and of those it computes with."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
-        here = (package.version for package in metadata.distributions(name=name))
+        here = map(_version, metadata.distributions(name=name))
         found[name] = next(here, "not installed")
     return found
+
+
+def _version(package: metadata.Distribution) -> str:
+    """As `package.version`, without parsing the long description."""
+    texts = (package.read_text(name) or "" for name in ("METADATA", "PKG-INFO", ""))
+    lines = (line for text in texts for line in text.splitlines())
+    start = "Version:"
+    return next(line.removeprefix(start).strip() for line in lines if line.startswith(start))
 
 
 def made_from(model: Any, longest: int = 20_000) -> str:

@@ -25,7 +25,8 @@ makes R rigid.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -42,7 +43,7 @@ from assembly.magnitudes import ALIKE
 from assembly.system.frozen import FrozenSystem
 from assembly.system.null_chain import ELASTIC_TOLERANCE, MOTION_TOLERANCE
 from modal.eigen.tolerances import GROUP
-from modal.types import Array, Complex, Mask
+from modal.types import Array, Complex, Index, Mask
 
 ROUND_OFF = 1e-13  # of ‖|A||R|‖, the terms of a product A R
 PARTS = ("C", "D", "K_epsilon", "K_omega2", "K_G", "K_D", "K_transport")
@@ -86,14 +87,6 @@ class PrescribedMotion:
     def without_translations(self) -> PrescribedMotion:
         """What is left where the translations are not among the coordinates."""
         return replace(self, translations=self.translations[:, :0], rates=np.zeros(0), still=0)
-
-    def counted(self, M: Any, C: Any, K: Any, fields: Array) -> PrescribedMotion:
-        """The same with the number of zeros, from the matrices (r, r) of the instant and the rigid
-        fields (r, m)."""
-        if self.zeros is not None:
-            return self
-        zeros = zero_multiplicity(M, C, K, fields @ self.without_force) - 2 * self.still
-        return replace(self, zeros=zeros)
 
     def mask(self, eigenvalues: Complex, shares: Complex, deflated: int = 0) -> Mask:
         """Which of the modes (k,) of an instant, Im λ ≥ 0, are prescribed.
@@ -184,73 +177,113 @@ class RigidImages:
         return np.asarray(self._signs[..., None, None] * by_operator.transpose(1, 2, 0, 3))
 
     def prescribed(
-        self, damping: Array, stiffness: Array, euler: Array, rates: Sequence[float] = ()
-    ) -> PrescribedMotion:
-        """The prescribed fields where the operators have these multipliers (J,).
+        self, damping: Array, stiffness: Array, euler: Array, rates: Array
+    ) -> list[PrescribedMotion]:
+        """The prescribed fields of points at which the operators have these multipliers (P, J).
 
-        euler (J,): the share of `stiffness` that is K(ε). rates: of the frame, rad/s, beside those
-        that its translations show.
+        euler (P, J): the share of `stiffness` that is K(ε). rates (P,): of the frame, rad/s, beside
+        those that its translations show. Spaces are (P, m, m): vectors, and columns of zeros.
         """
         c, k, e = (np.tensordot(x, self.inner, 1) for x in (damping, stiffness, euler))
         C, K = (np.tensordot(x, self.outer, 1) for x in (damping, stiffness))
-        error_c, error_k = (float(np.abs(x) @ self.round_off) for x in (damping, stiffness))
-        m = len(c)
-        rate = float(np.linalg.norm(c, 2))
+        error_c, error_k = (np.abs(x) @ self.round_off for x in (damping, stiffness))
+        whole = np.broadcast_to(np.eye(c.shape[1]), c.shape)
+        rate = np.linalg.norm(c, 2, axis=(1, 2))
         free = k - e - 0.25 * c @ c
-        error = error_k + rate * error_c + ROUND_OFF * (rate**2 + float(np.linalg.norm(k)))
+        error = error_k + rate * error_c
+        error += ROUND_OFF * (rate**2 + np.linalg.norm(k, axis=(1, 2)))
         conditions = [
-            (c + c.T, error_c), (e + e.T, error_k), (free, error), (free.T, error),
-            (C[0], error_c), (C[1], error_c), (K[0], error_k), (K[1], error_k),
+            (c + _turned(c), error_c), (e + _turned(e), error_k), (free, error),
+            (_turned(free), error), (C[:, 0], error_c), (C[:, 1], error_c), (K[:, 0], error_k),
+            (K[:, 1], error_k),
         ]  # fmt: skip
-        T = _invariant(_null(conditions, np.eye(m)), (c, error_c), (e, error))
-        W = 0.5 * T.T @ c @ T
-        own = np.linalg.eigvalsh(-0.5j * (W - W.T)) if T.shape[1] else np.zeros(0)
-        scale = max(rate, float(np.sqrt(np.linalg.norm(k, 2))))
-        rest = la.null_space(T.T) if T.shape[1] else np.eye(m)
+        T = _invariant(_null(conditions, whole), (c, error_c), (e, error))
+        there, sizes, _ = np.linalg.svd(T)
+        rest = there * (sizes < 0.5)[:, None]
+        W = _turned(T) @ c @ T
+        # Beyond those of T.
+        beyond = 4.0 * (1.0 + rate)[:, None, None] * (whole - _turned(T) @ T)
+        own = np.linalg.eigvalsh(-0.25j * (W - _turned(W)) + beyond)
+        scale = np.maximum(rate, np.sqrt(np.linalg.norm(k, 2, axis=(1, 2))))
         # The stress of K_G is the solution of a static problem: its error is above round-off.
-        statics = error_k + MOTION_TOLERANCE * float(np.abs(stiffness) @ self.size)
-        at_rest = [(k, statics), (K[0], statics)]
-        still = _null([(c, error_c), *at_rest], T).shape[1]
-        null = _null(at_rest, rest)
-        both = max(np.linalg.norm(k.T @ null), np.linalg.norm(K[1] @ null)) <= statics
-        chained = null.T @ c @ null
-        rank = int((la.svdvals(chained) > error_c + ROUND_OFF * rate).sum()) if chained.size else 0
-        turned, turned_rates = [np.zeros((m, 0))], []
-        for omega in _distinct([*np.abs(own), *rates], ALIKE * scale):
-            velocity = omega * (error_c + MOTION_TOLERANCE * float(np.abs(damping) @ self.size))
-            allowed = statics + velocity + MOTION_TOLERANCE * omega**2
-            Q = k - omega**2 * np.eye(m) + 1j * omega * c
-            sides = [K[s] + 1j * omega * sign * C[s] for s, sign in ((0, 1.0), (1, -1.0))]
-            Z = _null([(Q, allowed), (Q.conj().T, allowed), *((x, allowed) for x in sides)], rest)
-            turned.append(Z)
-            turned_rates += [omega] * Z.shape[1]
-        return PrescribedMotion(
-            T, own, still, np.hstack(turned), np.array(turned_rates), null,
-            2 * null.shape[1] - rank if both else None, _null(at_rest, np.eye(m)), scale,
-        )  # fmt: skip
+        statics = error_k + MOTION_TOLERANCE * (np.abs(stiffness) @ self.size)
+        at_rest = [(k, statics), (K[:, 0], statics)]
+        still = dimensions(_null([(c, error_c), *at_rest], T))
+        null, without_force = _null(at_rest, rest), _null(at_rest, whole)
+        forces = (np.linalg.norm(A @ null, axis=(1, 2)) for A in (_turned(k), K[:, 1]))
+        both = np.maximum(*forces) <= statics
+        chained = np.linalg.svd(_turned(null) @ c @ null, compute_uv=False)
+        rank = (chained > (error_c + ROUND_OFF * rate)[:, None]).sum(axis=1)
+        zeros = 2 * dimensions(null) - rank
+        columns = dimensions(T)
+        omegas = [
+            _distinct([*np.abs(own[p, : columns[p]]), rates[p]], ALIKE * scale[p])
+            for p in range(len(c))
+        ]
+        turned: list[list[Complex]] = [[np.zeros((c.shape[1], 0), dtype=complex)] for _ in omegas]
+        found: list[list[float]] = [[] for _ in omegas]
+        for i in range(max(map(len, omegas), default=0)):
+            at = np.array([p for p, each in enumerate(omegas) if len(each) > i])
+            omega = np.array([omegas[p][i] for p in at])
+            velocity = error_c[at] + MOTION_TOLERANCE * (np.abs(damping[at]) @ self.size)
+            allowed = statics[at] + omega * velocity + MOTION_TOLERANCE * omega**2
+            turns = 1j * omega[:, None, None]
+            Q = k[at] + turns**2 * whole[at] + turns * c[at]
+            sides = [K[at, s] + sign * turns * C[at, s] for s, sign in ((0, 1.0), (1, -1.0))]
+            equations = [Q, _turned(Q).conj(), *sides]
+            Z = _null([(A, allowed) for A in equations], rest[at])
+            for p, rate_of_frame, fields in zip(at, omega, Z, strict=True):
+                turned[p].append(_columns(fields))
+                found[p] += [rate_of_frame] * turned[p][-1].shape[1]
+        return [
+            PrescribedMotion(
+                _columns(T[p]), own[p, : columns[p]], int(still[p]), np.hstack(turned[p]),
+                np.array(found[p]), _columns(null[p]), int(zeros[p]) if both[p] else None,
+                _columns(without_force[p]), float(scale[p]),
+            )
+            for p in range(len(c))
+        ]  # fmt: skip
 
 
-def _null(conditions: Sequence[tuple[NDArray[Any], float]], space: Array) -> Any:
-    """The part of a space (m, k) that matrices (·, m) map to zero, each to its own error."""
+def _turned(A: NDArray[Any]) -> Any:
+    """The transposes of matrices (…, m, m)."""
+    return A.swapaxes(-1, -2)
+
+
+def _columns(space: NDArray[Any]) -> Any:
+    """The vectors among the columns (m, m) of a space."""
+    return space[:, np.linalg.norm(space, axis=0) > 0.5]
+
+
+def dimensions(space: NDArray[Any]) -> Index:
+    """The number of vectors (P,) of spaces (P, m, m)."""
+    return np.asarray((np.linalg.norm(space, axis=1) > 0.5).sum(axis=1))
+
+
+def _null(conditions: Sequence[tuple[NDArray[Any], Array]], space: NDArray[Any]) -> Any:
+    """The parts of spaces (P, m, m) that matrices (P, ·, m) map to zero, each to its own error
+    (P,)."""
     least = float(np.finfo(float).tiny)
-    rows = [A @ space / max(float(error), least) for A, error in conditions if np.any(A)]
-    if not rows or space.shape[1] == 0:
-        return space
-    A = np.vstack(rows)
-    _, sizes, Zt = np.linalg.svd(A, full_matrices=len(A) < A.shape[1])
-    return np.asarray(space @ Zt[int((sizes > np.sqrt(len(rows))).sum()) :].conj().T)
+    rows = [A @ space / np.maximum(error, least)[:, None, None] for A, error in conditions]
+    A = np.concatenate(rows, axis=1)
+    acting = sum(np.any(condition, axis=(1, 2)).astype(float) for condition, _ in conditions)
+    # Columns of zeros are further from zero than all others.
+    far = (1.0 + np.sqrt(len(rows)) + np.linalg.norm(A, axis=(1, 2)))[:, None, None]
+    none = far * (np.linalg.norm(space, axis=1) < 0.5)[:, None] * np.eye(space.shape[2])
+    _, sizes, Zh = np.linalg.svd(np.concatenate([A, none], axis=1), full_matrices=False)
+    return space @ (_turned(Zh).conj() * (sizes <= np.sqrt(acting)[:, None])[:, None])
 
 
-def _invariant(space: Array, *maps: tuple[Array, float]) -> Array:
-    """The largest part of a space that matrices (m, m) map into itself."""
-    while space.shape[1]:
-        outside = np.eye(len(space)) - space @ space.T
-        pairs = [(outside @ X, error) for A, error in maps for X in (A, A.T)]
+def _invariant(space: Array, *maps: tuple[Array, Array]) -> Array:
+    """The largest parts of spaces (P, m, m) that matrices (P, m, m) map into themselves."""
+    while True:
+        outside = np.eye(space.shape[1]) - space @ _turned(space)
+        pairs = [(outside @ X, error) for A, error in maps for X in (A, _turned(A))]
         smaller = _null(pairs, space)
-        if smaller.shape[1] == space.shape[1]:
-            break
-        space = la.orth(smaller)
-    return space
+        shrunk = dimensions(smaller) < dimensions(space)
+        if not shrunk.any():
+            return space
+        space = np.where(shrunk[:, None, None], smaller, space)
 
 
 def _distinct(rates: Sequence[float], distance: float) -> list[float]:
@@ -262,45 +295,64 @@ def _distinct(rates: Sequence[float], distance: float) -> list[float]:
     return out
 
 
-def zero_multiplicity(M: Any, C: Any, K: Any, V: Array, orders: int = 6) -> int:
+def zero_multiplicity(M: Any, C: Any, K: Any, V: Array, orders: int = 6) -> Index:
     """How many zero eigenvalues the null fields V (n, m) of K belong to, for any left null fields.
 
     With B and V bordering Q, the solution of Q(λ)x + Bg = 0, Vᵀx = I is a series in λ, and the zero
     of det g at λ = 0 is the multiplicity. It is read off the null space of the block Toeplitz
     matrix of the coefficients of g. A follower force on a free body makes four zeros of one field.
+    Of one system of sparse matrices, or of many: full matrices (P, n, n) and V (P, n, m).
     orders: of the series; longer Jordan chains are not looked for.
     """
-    n, m = V.shape
-    scale = max(float(abs(K).max()), float(np.finfo(float).tiny))
+    n, m = V.shape[-2:]
+    sparse = sp.issparse(K)
+    sizes = abs(K).max() if sparse else np.abs(K).max(axis=(1, 2))
+    scale = np.maximum(sizes, np.finfo(float).tiny)[..., None, None]
     B = scale * np.random.default_rng(7).standard_normal((n, m))
-    block = sp.bmat if sp.issparse(K) else np.block
-    bordered = sp.csr_matrix(block([[K, B], [scale * V.T, np.zeros((m, m))]]))
-    unit = np.vstack([np.zeros((n, m)), scale * np.eye(m)])
-    S, size = [np.zeros((m, m))], [0.0]
-    with Factorization(bordered, "general") as factor:
-        X = [np.zeros((n, m)), np.asarray(factor.solve(unit))[:n]]
-        W = np.asarray(factor.solve_transposed(unit))[:n]
+    corner = scale * np.zeros((m, m))
+    borders = [[K, B], [scale * _turned(V), corner]]
+    unit = np.concatenate([np.zeros_like(V), scale * np.eye(m)], axis=-2)
+    S, size = [corner], [0.0 * scale[..., 0, 0]]
+    solve: Callable[[Array], Any]
+    adjoint: Callable[[Array], Any]
+    with ExitStack() as stack:
+        if sparse:
+            bordered = sp.csr_matrix(sp.bmat(borders))
+            factor = stack.enter_context(Factorization(bordered, "general"))
+            solve, adjoint = factor.solve, factor.solve_transposed
+        else:
+            inverse = np.linalg.inv(np.block(borders))
+            solve, adjoint = inverse.__matmul__, _turned(inverse).__matmul__
+        X = [np.zeros_like(V), np.asarray(solve(unit))[..., :n, :]]
+        W = np.asarray(adjoint(unit))[..., :n, :]
         for _ in range(1, orders):
             load = C @ X[-1] + M @ X[-2]
-            S.append(W.T @ load)
+            S.append(_turned(W) @ load)
             terms = abs(C) @ np.abs(X[-1]) + abs(M) @ np.abs(X[-2])
-            size.append(float(np.linalg.norm(W) * np.linalg.norm(terms)))
-            X.append(np.asarray(factor.solve(-np.vstack([load, np.zeros((m, m))])))[:n])
-    zero = [np.linalg.norm(A) <= MOTION_TOLERANCE * s for A, s in zip(S, size, strict=True)]
-    S = [np.zeros((m, m)) if none else A for A, none in zip(S, zero, strict=True)]
-    present = [j for j in range(1, orders) if not zero[j]]
-    if not present:
-        return m * orders
-    first, last = present[0], present[-1]
-    sizes = [float(np.linalg.norm(S[j])) for j in (first, last)]
-    rate = (sizes[0] / sizes[1]) ** (1.0 / (last - first)) if last > first else 1.0
-    toeplitz = np.zeros((m * (orders - 1), m * (orders - 1)))
+            size.append(_norm(W) * _norm(terms))
+            X.append(np.asarray(solve(-np.concatenate([load, corner], axis=-2)))[..., :n, :])
+    series = np.reshape(S, (orders, -1, m, m))
+    norms = _norm(series)
+    acts = norms > MOTION_TOLERANCE * np.reshape(size, (orders, -1))
+    series = np.where(acts[..., None, None], series, 0.0)
+    # From the first coefficient that is not zero to the last their sizes are made alike.
+    first, last = acts.argmax(axis=0), orders - 1 - acts[::-1].argmax(axis=0)
+    ends = [np.take_along_axis(norms, which[None], 0)[0] for which in (first, last)]
+    far = acts.any(axis=0) & (last > first)
+    ratio = np.where(far, ends[0], 1.0) / np.where(far, ends[1], 1.0)
+    rate = ratio ** (1.0 / np.maximum(last - first, 1))
+    toeplitz = np.zeros((series.shape[1], m * (orders - 1), m * (orders - 1)))
     for i in range(orders - 1):
         for j in range(i + 1):
-            at = np.s_[m * i : m * (i + 1), m * j : m * (j + 1)]
-            toeplitz[at] = S[i - j + 1] * rate ** (i - j + 1)
-    values = la.svdvals(toeplitz)
-    return m + int((values <= MOTION_TOLERANCE * values[0]).sum())
+            at = np.s_[:, m * i : m * (i + 1), m * j : m * (j + 1)]
+            toeplitz[at] = series[i - j + 1] * (rate ** (i - j + 1))[:, None, None]
+    values = np.linalg.svd(toeplitz, compute_uv=False)
+    return m + np.asarray((values <= MOTION_TOLERANCE * values[:, :1]).sum(axis=1))
+
+
+def _norm(A: Array) -> Array:
+    """The Frobenius norms of matrices (…, n, m)."""
+    return np.asarray(np.linalg.norm(A, axis=(-2, -1)))
 
 
 def rigid_images(system: FrozenSystem) -> RigidImages:
@@ -317,8 +369,30 @@ def frame_rate(system: FrozenSystem) -> float:
 def prescribed_motion(system: FrozenSystem, images: RigidImages | None = None) -> PrescribedMotion:
     """The prescribed fields of one system."""
     images = images or rigid_images(system)
-    motion = images.prescribed(VELOCITY, 1.0 - VELOCITY, EULER, [frame_rate(system)])
-    return motion.counted(system.M, system.damping, system.stiffness, images.fields)
+    damping, stiffness, euler = np.array([VELOCITY, 1.0 - VELOCITY, EULER])[:, None]
+    motions = images.prescribed(damping, stiffness, euler, np.array([frame_rate(system)]))
+    return counted(motions, system.M, system.damping, system.stiffness, images.fields)[0]
+
+
+def counted(
+    motions: Sequence[PrescribedMotion], M: Any, C: Any, K: Any, fields: Array
+) -> list[PrescribedMotion]:
+    """The same with the numbers of zeros, from the matrices of one system, or (P, r, r) of all
+    points, and the rigid fields (r, m)."""
+    out = list(motions)
+    kinds: dict[int, list[int]] = {}
+    for p, motion in enumerate(motions):
+        if motion.zeros is None:
+            kinds.setdefault(motion.without_force.shape[1], []).append(p)
+    for numbers in kinds.values():
+        if sp.issparse(K):
+            zeros = zero_multiplicity(M, C, K, fields @ motions[0].without_force)
+        else:
+            V = fields @ np.stack([motions[p].without_force for p in numbers])
+            zeros = zero_multiplicity(M[numbers], C[numbers], K[numbers], V)
+        for p, count in zip(numbers, zeros.tolist(), strict=True):
+            out[p] = replace(motions[p], zeros=count - 2 * motions[p].still)
+    return out
 
 
 def prescribed_modes(

@@ -220,8 +220,10 @@ def in_units(system: FrozenSystem, d: Array) -> FrozenSystem:
     return FrozenSystem(**parts, rigid=system.rigid / d[:, None], parameters=system.parameters)
 
 
-def times(A: sp.csr_matrix, X: Complex) -> Complex:
-    """A X of a real sparse A and a complex block, without a complex copy of A."""
+def times(A: Any, X: Complex) -> Complex:
+    """A X of a real A, sparse or full, and a complex block, without a complex copy of A."""
+    if sp.issparse(A) and A.shape[0] <= SMALL and 4 * A.nnz > A.shape[0] ** 2:
+        A = A.toarray()
     wide = A @ np.ascontiguousarray(X, dtype=complex).view(float)  # (n, 2k): Re x_1, Im x_1, …
     return np.asarray(wide.view(complex))
 

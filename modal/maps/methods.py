@@ -32,7 +32,7 @@ from modal.provenance.link_prints import LinkProbe
 from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.error_bounds import unbounded
 from modal.reduction.full_order import full_modes, spot_check
-from modal.reduction.link_space import LinkFamily, LinkSpace, linked, same_links
+from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.reduction.tolerances import WHOLE
 from modal.tracking.smooth_space import SmoothSpace
@@ -100,15 +100,21 @@ class FullMethod(Method):
             [self.verdict(point) for point in points], np.ones(len(points), dtype=np.int8)
         )
 
-    def verdict(self, point: Mapping[str, float], known: Verdict | None = None) -> Verdict:
+    def verdict(
+        self,
+        point: Mapping[str, float],
+        known: Verdict | None = None,
+        system: FrozenSystem | None = None,
+    ) -> Verdict:
         """The verdict of a point. known: an undecided one, on which all modes follow if affordable.
+        system: that of the point, if it has been frozen.
 
         Raises the solver's error with the point's name in front.
         """
         affordable = is_affordable(self.grid.first.n, self.grid.count)
         if known is not None and not affordable:
             return known
-        system = self.grid.freeze(point)
+        system = system or self.grid.freeze(point)
         try:
             found = known or judge(*full_modes(system, self.k))
             undecided = found.verdict == UNDECIDED and affordable
@@ -141,6 +147,10 @@ class SpaceMethod(Method):
         """The points of a tile as the space takes them, and which have no operators but its own."""
         points = self.family.coefficients(self.grid.points(tile))
         return points, np.ones(len(points), dtype=bool)
+
+    def frozen(self, at: Any, number: int) -> FrozenSystem | None:
+        """The system of one of the points, where freezing it again would cost more."""
+        return None
 
     def proved(self, space: Any, points: Any) -> Proved:
         """Modes, and what is known of all others: nothing."""
@@ -198,8 +208,8 @@ class SpaceMethod(Method):
                 verdicts[p] = verdict
         full = FullMethod(self.grid, self.k)
         decided = [
-            full.verdict(p, v) if v is None or v.verdict == UNDECIDED else v
-            for p, v in zip(points, verdicts, strict=True)
+            full.verdict(p, v, self.frozen(at, i)) if v is None or v.verdict == UNDECIDED else v
+            for i, (p, v) in enumerate(zip(points, verdicts, strict=True))
         ]
         return columns(decided, apart)
 
@@ -298,12 +308,16 @@ class BodyMethod(SpaceMethod):
         return found, proof, beyond[:, : space.wanted], space.provable(points)
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
-        """From the tile's corners and middle; none where only all modes can prove anything."""
+        """From the tile's corners and middle; none where only all modes can prove anything, or
+        where it saves little of a shared space that holds everything."""
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
-        unboxed = self.space.counts_all and not self.space.box.at(points).bounded.any()
-        if unboxed or len(left) < 4 * len(anchors):
+        space = self.space
+        unboxed = space.counts_all and not space.box.at(points).bounded.any()
+        # Real and imaginary parts of the modes wanted are most of the space.
+        whole = space.counts_all and 4 * space.wanted >= space.projected.size
+        if unboxed or whole or len(left) < 4 * len(anchors):
             return None
-        return self.space.local(points.take(anchors))
+        return space.local(points.take(anchors))
 
 
 class LinkMethod(SpaceMethod):
@@ -317,6 +331,11 @@ class LinkMethod(SpaceMethod):
     ) -> None:
         super().__init__(grid, k, tolerance, checks)
         self.family = LinkFamily(first, grid.freeze)
+
+    def frozen(self, at: LinkPoints, number: int) -> FrozenSystem:
+        """From the mechanism that is assembled already."""
+        options = self.family.first.options
+        return MechanismSystem(at.mechanisms[number], float(at.times[number]), **options)
 
     def prints(self) -> PointPrints:
         return _point_prints(self.grid, LinkProbe(self.family.first).system)

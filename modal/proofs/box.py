@@ -307,11 +307,12 @@ def is_empty(M: Matrix, C: Matrix, K: Matrix, lowest: float, share: float = 0.95
 
     Of λ = r + iω with r ≥ 0, Re xᴴQ(λ)x = r² + rd + s − ω² − ωg is positive for |ω| ≤ W where
     S − W²M + iWG is positive definite, and Re λ̄xᴴQ(λ)x = |λ|²(r + d) + rs + ωn for |ω| ≥ W where
-    WD + iN is too. A box with S > (W² + γW)M is a special case.
+    WD + iN is too. A box with S > (W² + γW)M is a special case. These are the Hermitian parts of
+    K − W²M + iWC and WC + iK.
     """
-    W, D, G = share * lowest, 0.5 * (C + C.T), 0.5 * (C - C.T)
-    S, N = 0.5 * (K + K.T), 0.5 * (K - K.T)
-    return all(map(is_definite, (W * D + 1j * N, S - W**2 * M + 1j * W * G, M)))
+    W = share * lowest
+    sides = W * C + 1j * K, K - W**2 * M + (1j * W) * C
+    return all(is_definite(A + A.conj().T) for A in sides) and is_definite(M)
 
 
 def stay_apart(M: sp.csr_matrix, K: sp.csr_matrix) -> bool:

@@ -112,10 +112,17 @@ def _has_cholesky(A: sp.csr_matrix | Array | Complex, shift: float) -> bool:
         full = A if isinstance(A, np.ndarray) else A.toarray()
         (factorize,) = la.get_lapack_funcs(("potrf",), (full,))
         return bool(factorize(full + np.diag(shift * diagonal))[1] == 0)
-    if A.dtype.kind == "c":
-        return _has_cholesky(sp.bmat([[A.real, -A.imag], [A.imag, A.real]], format="csr"), shift)
-    scale = sp.diags(1.0 / np.sqrt(diagonal))
-    factor = cholesky(sp.csr_matrix(scale @ A @ scale + shift * sp.identity(n)))
+    entries, scale, own = sp.coo_matrix(A), 1.0 / np.sqrt(diagonal), np.arange(n)
+    row, column = entries.row, entries.col
+    data = np.append(entries.data * (scale[row] * scale[column]), np.full(n, shift))
+    row, column = np.append(row, own), np.append(column, own)
+    if A.dtype.kind == "c":  # in real form
+        data = np.concatenate([data.real, data.real, -data.imag, data.imag])
+        row = np.concatenate([row, row + n, row, row + n])
+        column = np.concatenate([column, column + n, column + n, column])
+        n *= 2
+    acts = np.flatnonzero(data)
+    factor = cholesky(sp.csr_matrix((data[acts], (row[acts], column[acts])), (n, n)))
     if factor is not None:
         factor.destroy()
     return factor is not None

@@ -15,7 +15,7 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.prescribed import PrescribedMotion
+from modal.eigen.prescribed import PrescribedMotion, counted
 from modal.eigen.spectrum import sizes
 from modal.eigen.tolerances import BLOCK, GROUP, ZERO
 from modal.reduction.affine import ROLES, AffineFamily, Coefficients, Point
@@ -167,18 +167,12 @@ class BodySpace(Space):
         euler = np.where(self.family.is_euler[:count], at.stiffness, 0.0)
         weights = self.reference.mass_weights
         same = (at.mass == np.pad(weights, (0, count - len(weights)))).all(axis=1)
-        motions = []
-        for p in range(len(at)):
-            if not same[p]:
-                motions.append(PrescribedMotion.none(len(overlap)))
-                continue
-            rates = [] if at.rate is None else [float(at.rate[p])]
-            motion = images.prescribed(at.damping[p], at.stiffness[p], euler[p], rates)
-            if motion.zeros is None:
-                M, E, K = instants.matrices[:, p]
-                motion = motion.counted(M, E, K, overlap.T)
-            motions.append(motion)
-        return motions
+        rates = np.zeros(len(at)) if at.rate is None else at.rate
+        motions = images.prescribed(at.damping, at.stiffness, euler, rates)
+        none = PrescribedMotion.none(len(overlap))
+        motions = [motion if held else none for motion, held in zip(motions, same, strict=True)]
+        M, E, K = instants.matrices
+        return counted(motions, M, E, K, overlap.T)
 
     def prescribed_modes(self, at: Instants) -> tuple[SmallModes, Index]:
         """The modes that the frame prescribes at the points of a free body, but for those at zero,

@@ -33,6 +33,7 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.types import Inexact
+from modal.eigen.quadratic import times
 from modal.reduction.affine import Coefficients
 from modal.reduction.basis import Projected
 from modal.reduction.reduced_eigen import SmallModes, coordinate_frequencies
@@ -209,28 +210,28 @@ class Instants(SmallMatrices):
     def pairing(self, modes: SmallModes) -> Complex:
         """wᴴ(2λM + E)u, (P, k)."""
         u, lam = modes.right, modes.eigenvalues[:, None, :]
-        image = 2.0 * lam * np.matmul(self.mass, u) + np.matmul(self.damping, u)
-        return np.asarray((modes.left.conj() * image).sum(axis=1))
+        image = 2.0 * lam * times(self.mass, u) + times(self.damping, u)
+        return np.asarray(np.einsum("prk,prk->pk", modes.left.conj(), image))
 
     def mass_norm(self, vectors: Complex) -> Array:
         """√(uᴴMu), (P, k)."""
-        square = (vectors.conj() * np.matmul(self.mass, vectors)).sum(axis=1).real
+        square = np.einsum("prk,prk->pk", vectors.conj(), times(self.mass, vectors)).real
         return np.asarray(np.sqrt(np.maximum(square, 0.0)))
 
     def product_sizes(self, modes: SmallModes) -> Array:
         """A bound (P, k) of the sum of the moduli of all terms of wᴴT(λ)u."""
-        size = np.abs(modes.eigenvalues)
-        squares = []
-        for vectors in (modes.right, modes.left):
-            total = np.zeros(size.shape)
-            for name, at in self.coefficients.items():
-                x = self.roles(name, (vectors, vectors, vectors), adjoint=True)[2]
-                for power, table in ((2, at.mass), (1, at.damping), (0, at.stiffness)):
-                    S = size_matrices(self.projected[name], table)
-                    form = (x.conj() * np.matmul(S, x)).sum(axis=1).real
-                    total += size**power * np.maximum(form, 0.0)
-            squares.append(total)
-        return np.asarray(np.sqrt(squares[0] * squares[1]))
+        k, size = modes.eigenvalues.shape[1], np.abs(modes.eigenvalues)
+        vectors = np.concatenate([modes.right, modes.left], axis=2)
+        squares = np.zeros((len(self), 2 * k))
+        for name, at in self.coefficients.items():
+            x = self.roles(name, (vectors, vectors, vectors), adjoint=True)[2]
+            parts = np.concatenate([x.real, x.imag], axis=2)
+            for power, table in ((2, at.mass), (1, at.damping), (0, at.stiffness)):
+                S = size_matrices(self.projected[name], table)
+                forms = np.einsum("prk,prk->pk", parts, S @ parts)
+                form = forms[:, : 2 * k] + forms[:, 2 * k :]
+                squares += np.tile(size**power, 2) * np.maximum(form, 0.0)
+        return np.asarray(np.sqrt(squares[:, :k] * squares[:, k:]))
 
 
 def size_matrices(projected: Projected, coefficients: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import assembly
 import modal
 import modal.proofs.verdict
 from assembly.system.frozen import FrozenSystem
-from modal.eigen.prescribed import prescribed_motion
+from modal.eigen.prescribed import PrescribedMotion, RigidImages, counted, prescribed_motion
+from modal.reduction.affine import AffineFamily
 from studies.reporting.frozen_verdicts import verdicts
 from tests.support.free_machines import dual_spin, energy_sink, weak_energy_sink
 
@@ -167,6 +169,47 @@ def test_the_frame_prescribes_what_moves_uniformly_and_nothing_else() -> None:
     assert prescribed_motion(beam().freeze()).zero_eigenvalues == 12
     skew = prescribed_motion(box(5.0, "largest").only("K", "K_omega2", "K_G", "C", K_D=np.eye(6)))
     assert not skew.zero_eigenvalues and not skew.translations.size
+
+
+def test_points_of_a_stack_have_their_own_prescribed_motions() -> None:
+    """Rest, spins along and across the body, and accelerations: as each of them alone."""
+    states = [((0.0,) * 3, 0.0), ((50.0, 0.0, 0.0), 0.0), ((0.0, 50.0, 0.0), 0.0),
+              ((0.0, 50.0, 0.0), 900.0), ((0.0,) * 3, 900.0), ((30.0, 40.0, 0.0), 0.0)]  # fmt: skip
+    points: list[Any] = [dict(omega=w, epsilon=e, axis=(0, 0, 1)) for w, e in states]
+    free = beam()
+    systems = [free.freeze(**point) for point in points]
+    family = AffineFamily(lambda point: free.freeze(**point), points[0])
+    at = family.coefficients(points)
+    operators = [term.operator for term in family.terms]
+    images = RigidImages(systems[0].M, family.rigid, operators)
+    euler = np.where(family.is_euler, at.stiffness, 0.0)
+    motions = images.prescribed(at.damping, at.stiffness, euler, at.rate)
+    M, C, K = (
+        np.stack([A.toarray() for A in of_all])
+        for of_all in zip(*((s.M, s.damping, s.stiffness) for s in systems), strict=True)
+    )
+    together = counted(motions, M, C, K, images.fields)
+    for one, system in zip(together, systems, strict=True):
+        alone = prescribed_motion(system)
+        assert one.zero_eigenvalues == alone.zero_eigenvalues
+        for name in ("translations", "turned", "null", "without_force"):
+            assert getattr(one, name).shape == getattr(alone, name).shape, name
+        assert np.sort(one.rates) == pytest.approx(np.sort(alone.rates), abs=1e-9 * alone.scale)
+    assert {one.zero_eigenvalues for one in together} >= {12}
+    assert len({one.zero_eigenvalues for one in together}) > 2
+
+
+def test_zeros_of_one_null_field_are_counted_at_every_point() -> None:
+    """det Q = λ²(λ² + 1), λ⁴ and λ(λ + 3)(λ² + 1), full and sparse; all with K e₁ = 0."""
+    K = np.array([[[0.0, 1.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]]])
+    C = np.array([np.zeros((2, 2)), np.zeros((2, 2)), np.diag([3.0, 0.0])])
+    M, field = np.tile(np.eye(2), (3, 1, 1)), np.eye(2, 1)
+    motion = replace(PrescribedMotion.none(1), zeros=None, without_force=np.eye(1))
+    together = counted([motion] * 3, M, C, K, field)
+    assert [one.zero_eigenvalues for one in together] == [2, 4, 1]
+    for matrices, one in zip(zip(M, C, K, strict=True), together, strict=True):
+        (alone,) = counted([motion], *map(sp.csr_matrix, matrices), field)
+        assert alone.zero_eigenvalues == one.zero_eigenvalues
 
 
 # A stiffness below the round-off of K

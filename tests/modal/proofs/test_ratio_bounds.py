@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.tolerances import SMALL
-from modal.proofs.ratios import FAILURE, lanczos, largest_ratio, skew_ratio
+from modal.proofs.ratios import FAILURE, is_definite, lanczos, largest_ratio, skew_ratio
 from tests.support.fine_meshes import fine_column
 
 N = SMALL + 100  # iterative
@@ -109,3 +109,11 @@ def test_the_largest_of_ratios_of_a_fine_mesh_is_found() -> None:
     M, D = quadratic.M, quadratic.damping_parts[0]
     inverse = 1.0 / la.eigvalsh(D.toarray(), M.toarray())[0]
     assert largest_ratio(M, D) == pytest.approx(inverse, rel=1e-3)
+
+
+@pytest.mark.parametrize("copies", [3, 300])
+def test_a_hermitian_matrix_is_definite_up_to_the_last_digits(copies: int) -> None:
+    """[[4, 3ic], [−3ic, 9]] has the determinant 36 − 9c²: definite below c = 2."""
+    for c, definite in ((2.0 - 1e-10, True), (2.0 + 1e-10, False)):
+        block = np.array([[4.0, 3.0j * c], [-3.0j * c, 9.0]])
+        assert is_definite(sp.csr_matrix(sp.kron(np.eye(copies), block))) == definite
