@@ -16,6 +16,7 @@ lengths are halved and doubled, so that factors serve many steps.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,12 @@ import scipy.sparse.linalg as spla
 from numpy.polynomial import legendre
 
 from assembly.errors import ConvergenceError
+from assembly.linalg.combination import Pattern
 from modal.transient.integrators.tableau import integral_coefficients
 from modal.transient.tolerances import DIVISIONS, FEW, SAFETY
 from modal.types import Array
 
-Matrices = Callable[[Array], Any]  # M, C + D and K (3, P, n, n) at times (P,), or Constant ones
+Matrices = Callable[[Array], Any]  # M, C + D and K (3, P, n, n) at times (P,), or Sparse ones
 # Sizes (P,) of states (P, 2n): of the modes that a step of a length, s, turns by at most PHASE, and
 # of faster ones.
 Sizes = Callable[[Array, float], tuple[Array, Array]]
@@ -62,28 +64,45 @@ _upper = _values.imag > 0.0
 RATES, TURNED, BACK = _values[_upper], _vectors[:, _upper], np.linalg.inv(_vectors)[_upper]
 
 
-class Constant:
-    """Sparse M, C + D and K (n, n) of all times, in place of stacks of dense ones."""
+class Sparse:
+    """Sparse M, C + D and K (n, n) of times, in place of stacks of dense ones: their values
+    (3, P, entries) on one pattern. Those of one time are of all times."""
 
-    def __init__(self, *matrices: sp.csr_matrix) -> None:
-        self.matrices = matrices
+    def __init__(self, pattern: Pattern, values: Array) -> None:
+        self.pattern, self.values = pattern, values
+        self.constant = values.shape[1] == 1
 
-    def __call__(self, times: Array) -> Constant:
-        return self
+    def __getitem__(self, stages: Any) -> Sparse:
+        return self if self.constant else Sparse(self.pattern, self.values[stages])
 
-    def __getitem__(self, stages: Any) -> Constant:
-        return self
+    def mean(self, axis: int) -> list[sp.csr_matrix]:
+        """The matrices (n, n) of the mean values."""
+        return [self.pattern.tocsr(row) for row in self.values.mean(axis=axis)]
 
-    def mean(self, axis: int) -> tuple[sp.csr_matrix, ...]:
-        """The matrices."""
-        return self.matrices
+    @cached_property
+    def _stages(self) -> list[sp.csr_matrix]:
+        """Each on the displacements of all times in one row."""
+        count, width = self.values.shape[1:]
+        n, number = self.pattern.shape[0], np.arange(count)[:, None]
+        columns = (number * n + self.pattern.indices).ravel()
+        starts = np.append((number * width + self.pattern.indptr[:-1]).ravel(), count * width)
+        return [
+            sp.csr_matrix((row.ravel(), columns, starts), shape=(count * n, count * n))
+            for row in self.values
+        ]
+
+    def product(self, states: tuple[Array, Array, Array]) -> Array:
+        """M a + C v + K q (s, n) of a, v and q (s, n) at as many times, or at all."""
+        if self.constant:
+            return np.asarray(sum(A @ x.T for A, x in zip(self._stages, states, strict=True)).T)
+        rows = sum(A @ x.ravel() for A, x in zip(self._stages, states, strict=True))
+        return np.asarray(rows).reshape(states[0].shape)
 
 
 def _product(matrices: Any, states: tuple[Array, Array, Array]) -> Array:
     """M a + C v + K q (s, n) at the stages, of a, v and q (s, n) each."""
-    if isinstance(matrices, Constant):
-        M, C, K = (A @ x.T for A, x in zip(matrices.matrices, states, strict=True))
-        return np.asarray((M + C + K).T)
+    if isinstance(matrices, Sparse):
+        return matrices.product(states)
     return np.asarray(
         sum((A @ x[..., None])[..., 0] for A, x in zip(matrices, states, strict=True))
     )
@@ -137,7 +156,9 @@ class _Step:
             return constant.solve(_product(matrices, (INVERSE @ rate / h, rate, moved))).ravel()
 
         constant.iterations = 0
-        if isinstance(matrices, Constant):  # the factors are those of the equations: refined once
+        if (
+            isinstance(matrices, Sparse) and matrices.constant
+        ):  # the factors are those of the equations: refined once
             moved, failed = 2.0 * right - image(right), 0
         elif right.size <= 3.0 * FEW:
             failed = 1
@@ -147,7 +168,9 @@ class _Step:
                 operator, right, rtol=SOLVED, restart=4 * ITERATIONS, maxiter=1, callback=count,
                 callback_type="pr_norm",
             )  # fmt: skip
-        if failed:
+        if failed and isinstance(matrices, Sparse):  # a shorter step changes less
+            moved = np.full_like(right, np.nan)
+        elif failed:
             weights = np.stack([INVERSE @ INVERSE / h**2, INVERSE / h, np.eye(STAGES)])
             stages = matrices.reshape(3, STAGES, -1).swapaxes(0, 1)
             blocks = (weights.transpose(1, 2, 0) @ stages).reshape(
@@ -206,8 +229,11 @@ class Collocation:
             second = self._step(M[:, STAGES:-STAGES], h, first.at(np.ones(1))[0])
             coarse = self._step(M[:, -STAGES:], 2.0 * h, x)
             fine = [first.at(2.0 * COMPARED[early]), second.at(2.0 * COMPARED[~early] - 1.0)]
-            ends = np.concatenate(fine)
-            resolved, rest = sizes(coarse.at(COMPARED) - ends, share * length)
+            ends, rough = np.concatenate(fine), coarse.at(COMPARED)
+            if not np.all(np.isfinite(rough - ends)):
+                level += 1
+                continue
+            resolved, rest = sizes(rough - ends, share * length)
             size = max(largest, float(np.hypot(*sizes(ends[-1:], share * length))[0]))
             far = resolved / (2.0**STAGES * size)
             inner = float((far + SAFETY * rest / size).max())
