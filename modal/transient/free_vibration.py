@@ -1,7 +1,8 @@
-"""Free vibration of small or constant models to a tolerance: all records of a transient at once.
+"""Free vibration to a tolerance: all records of a transient at once.
 
-A small constant system is propagated by exponentials, a larger one by collocation with sparse
-factors; a smooth motion on a basis of shapes, or by decoupled groups of modes and by collocation.
+A small constant system is propagated by exponentials, a small smooth motion on a basis of shapes,
+or by decoupled groups of modes and by collocation; larger models by collocation with sparse
+factors.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from assembly.system.frozen import FrozenSeries, FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.reduction.interpolation import SeparatedArrays
+from modal.reduction.interpolation import Interpolant, SeparatedArrays
 from modal.transient.collocated import PHASE, STAGES, Collocation, Matrices, Sparse
 from modal.transient.decoupled import WITHIN, Frames, propagated
 from modal.transient.equations import GROUPS, SecondOrderModel, freezer, potential
@@ -29,7 +30,7 @@ from modal.transient.measures import DisplacementNorm
 from modal.transient.records import Recorder, Vibration, chosen_probes, run_attributes
 from modal.transient.small_transient import small_transient
 from modal.transient.step_matrices import OnPattern, SharedPattern
-from modal.transient.tolerances import BATCH_NUMBERS, PIECES
+from modal.transient.tolerances import BATCH_NUMBERS, PIECES, REMEMBERED
 from modal.types import Array
 
 Propagated = tuple[Array, Array, float, dict[str, Any]]  # times, states, error, attributes
@@ -119,16 +120,18 @@ def _sparse(
     """By collocation with sparse factors."""
     if isinstance(model, FrozenSystem):
         series, zero = FrozenSeries.of([model], np.zeros(1)).summed(), np.zeros(1)
-        pattern = series.pattern
-        parts = [series.values.get(name, zero) for name in ("M", "C", "K")]
-        values = np.stack(np.broadcast_arrays(*parts))
+        pattern = SharedPattern(series.pattern)
+        values = np.zeros((3, 1, len(pattern.rows)))
+        for part, name in zip(values, ("M", "C", "K"), strict=True):
+            part[:, pattern.places] = series.values.get(name, zero)
         found = _sparse_steps(model, lambda _: Sparse(pattern, values), span, x, tolerance, 1)
         times, states, error, about = found
         return _vibration(times, states, _balance_of_constant(model, states), error, about)
-    entries, pattern = SeparatedArrays(model.on_entries(*GROUPS[:3])), model.pattern
+    entries, pattern = _on_pattern(model)
+    read = SeparatedArrays(replace(entries, table=entries.table[:, :3]))
 
     def matrices(times: Array) -> Sparse:
-        return Sparse(pattern, np.stack(entries.many(times)))
+        return Sparse(pattern, np.stack(read.many(times)))
 
     panels = _panels(model, span)
     times, states, error, about = _sparse_steps(model, matrices, span, x, tolerance, panels)
@@ -221,17 +224,23 @@ def _balance_of_constant(system: FrozenSystem, states: Array) -> tuple[Array, Ar
     return energy, (v * (bent - (D @ v.T + K @ q.T).T)).sum(axis=1)
 
 
-def _balance(motion: InterpolatedMotion, times: Array, states: Array) -> Array:
-    """½ q̇ᵀMq̇ + ½ qᵀSq of states (R, 2n), and its rate along the motion: forms on one pattern."""
+def _on_pattern(motion: InterpolatedMotion) -> tuple[Interpolant, SharedPattern]:
+    """M, C + D, all stiffness and that of the potential on a symmetric pattern."""
     entries, pattern = motion.on_entries(*GROUPS), SharedPattern(motion.pattern)
     table = np.zeros((*entries.table.shape[:2], len(pattern.rows)))
     table[:, :, pattern.places] = entries.table
-    M, C, K, S = table.swapaxes(0, 1)
+    return replace(entries, table=table), pattern
+
+
+def _balance(motion: InterpolatedMotion, times: Array, states: Array) -> Array:
+    """½ q̇ᵀMq̇ + ½ qᵀSq of states (R, 2n), and its rate along the motion: forms on one pattern."""
+    entries, pattern = _on_pattern(motion)
+    M, C, K, S = entries.table.swapaxes(0, 1)
     S, rate = 0.5 * (S + S[:, pattern.transposed]), entries.differentiated
     terms = np.stack([M, S, 0.5 * rate(M) - C, S - K, 0.5 * rate(S)], axis=1)
     forms, out = SeparatedArrays(replace(entries, table=terms)), []
     q, v = np.split(states, 2, axis=1)
-    batch = max(1, BATCH_NUMBERS // len(pattern.rows))
+    batch = max(REMEMBERED, BATCH_NUMBERS // len(pattern.rows))
     for first in range(0, len(times), batch):
         at = slice(first, first + batch)
         here = [OnPattern(pattern, part) for part in forms.many(times[at])]

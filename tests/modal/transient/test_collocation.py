@@ -10,12 +10,17 @@ import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicHermiteSpline
 
+import assembly
 import modal
 from assembly import FrozenSystem
+from assembly.linalg.combination import Pattern
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.transient.collocated import PHASE, STAGES, Collocation
+from modal.transient import free_vibration
+from modal.transient.collocated import PHASE, STAGES, Collocation, Sparse
 from modal.transient.decoupled import Frames, propagated
+from modal.transient.step_matrices import SharedPattern
 from modal.types import Array
 from studies import slider_crank
 
@@ -111,6 +116,66 @@ def test_the_steps_of_heavy_damping_that_moves_are_as_long_as_its_slow_modes_all
     run = Collocation(matrices, span)
     run.run(0.0, span, x, ends, (1e-5, 1e-5), sizes_in(omega), 1.0)
     assert run.pairs <= 30
+
+
+@pytest.mark.parametrize("damping", [6.0, 0.0])
+def test_sparse_matrices_give_the_states_of_dense_ones(damping: float) -> None:
+    """Of shapes that turn within a step: with heavy damping one factorization of all stages, else
+    GMRES. The matrices have a pattern of their own, which is not symmetric."""
+    omega, span, n = np.geomspace(1.0, 1e5 if damping else 30.0, 70), 1.0, 70
+    band = np.triu(np.tril(np.ones((n, n)), 1), -2)
+    skew = np.random.default_rng(1).standard_normal((n, n)) * band
+    pattern = Pattern(n, np.nonzero(band)[1], np.append(0, np.cumsum(band.sum(axis=1))).astype(int))
+    shared = SharedPattern(pattern)
+
+    def matrices(times: Array) -> Array:
+        turn = np.eye(n) + 0.1 * np.sin(times)[:, None, None] * skew
+        K, C = turn * omega**2, damping * turn * omega
+        return np.stack([np.broadcast_to(np.eye(n), K.shape), C, K])
+
+    def sparse(times: Array) -> Sparse:
+        return Sparse(shared, matrices(times)[:, :, shared.rows, shared.columns])
+
+    x, parts = np.append(np.ones(n) / omega, np.zeros(n)), np.linspace(0.0, 1.0, 11)[1:]
+    dense, parted = (
+        Collocation(source, span).run(0.0, span, x, parts, (1e-5, 1e-5), sizes_in(omega), 1.0)
+        for source in (matrices, sparse)
+    )
+    np.testing.assert_allclose(parted[0], dense[0], rtol=0.0, atol=1e-7 * np.abs(dense[0]).max())
+
+
+@pytest.mark.parametrize("kind", ["mechanism", "body"])
+def test_large_models_that_move_are_integrated_with_sparse_factors(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against groups of modes and dense collocation, which small models have."""
+    model: Any = machine(3)
+    if kind == "body":
+        blade = assembly.beam(
+            0.5, assembly.rectangle(0.02, 0.01), assembly.steel, 8, clamped="start", planar=True
+        )
+        model = assembly.moving(blade, assembly.ramp(4000.0, 20.0))
+    here = model.freeze(0.0)
+    start = modal.solve(here, k=4).right[:, -1].real, np.zeros(here.n)
+
+    def run(tolerance: float) -> Any:
+        return modal.integrate(
+            model, (0.0, 0.02), start, displacement_tolerance=tolerance, probes="all"
+        )
+
+    exact = run(1e-7)
+    monkeypatch.setattr(free_vibration, "SMALL", 4)
+    found = run(1e-4)
+    assert found.attrs["solver"] == "Radau collocation"
+    assert found.attrs["displacement_error_estimate"] <= 1e-4
+    spline = CubicHermiteSpline(exact.time.values, exact.displacement.values, exact.velocity.values)
+
+    def size(q: Array) -> Any:
+        return np.sqrt((q.T * (here.M @ q.T)).sum(axis=0)).max()
+
+    last = spline(found.time.values[-1:])
+    assert size(found.displacement.values[-1:] - last) <= 1e-4 * size(found.displacement.values)
+    assert np.abs(found.energy_defect).max() <= 1e-3 * found.energy.max()
 
 
 def test_collocation_follows_matrices_that_move() -> None:
