@@ -313,19 +313,30 @@ class FrozenSeries:
         times : ndarray, shape (P,)
             s.
         """
-        first, places = systems[0], []
-        for system in systems:
-            named = ((name, part.tocsr().tocoo()) for name, part in system.parts.items())
-            places.append({name: (A.row * first.n + A.col, A.data) for name, A in named if A.nnz})
-        keys = np.unique(np.concatenate([key for parts in places for key, _ in parts.values()]))
-        rows, columns = np.divmod(keys, first.n)
+        first, n = systems[0], systems[0].n
+        terms = [
+            (name, i, float(c), A)
+            for i, system in enumerate(systems)
+            for name, part in system.parts.items()
+            for c, A in part.terms
+        ]
+        # Instants of one model share their operators: each of these is formed once.
+        number = {key: k for k, key in enumerate(dict.fromkeys(id(A) for *_, A in terms))}
+        formed = [A.tocsr() for A in {id(A): A for *_, A in terms}.values()]
+        places = [np.repeat(np.arange(n), np.diff(A.indptr)) * n + A.indices for A in formed]
+        keys, entry = np.unique(np.concatenate(places), return_inverse=True)
+        ends = np.append(0, np.cumsum([A.nnz for A in formed]))
+        data = np.concatenate([A.data for A in formed])
+        stacked = sp.csr_matrix((data, entry.ravel(), ends), shape=(len(formed), len(keys)))
         values: dict[str, Array] = {}
-        for i, parts in enumerate(places):
-            for name, (key, data) in parts.items():
-                row = values.setdefault(name, np.zeros((len(systems), len(keys))))[i]
-                np.add.at(row, np.searchsorted(keys, key), data)
-        indptr = np.append(0, np.bincount(rows, minlength=first.n).cumsum())
-        pattern = Pattern(first.n, columns, indptr)
+        for name in dict.fromkeys(name for name, *_ in terms):
+            parts = [(c, i, number[id(A)]) for part, i, c, A in terms if part == name]
+            weights, rows, columns = zip(*parts, strict=True)
+            shares = sp.csr_matrix((weights, (rows, columns)), shape=(len(systems), len(formed)))
+            values[name] = (shares @ stacked).toarray()
+        rows, columns = np.divmod(keys, n)
+        indptr = np.append(0, np.bincount(rows, minlength=n).cumsum())
+        pattern = Pattern(n, columns, indptr)
         Q, rigid = np.stack([system.Q for system in systems]), tuple(s.rigid for s in systems)
         return cls(times, pattern, values, Q, rigid, first.dofs, first.frame)
 

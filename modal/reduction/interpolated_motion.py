@@ -39,16 +39,22 @@ class InterpolatedMotion:
 
     @classmethod
     def of(
-        cls, model: Any, t0: float, t1: float, summed: bool = False, **options: Any
+        cls,
+        model: Any,
+        t0: float,
+        t1: float,
+        summed: bool = False,
+        largest: int = SMALL,
+        **options: Any,
     ) -> InterpolatedMotion | None:
         """Off the instants of `model.freeze_many`, or of a small body in motion; None of another
         model, where the matrices are not smooth, or where they are too large to keep.
 
         Over one period of the matrices (`model.matrix_period`) or more, trigonometric polynomials;
-        else Chebyshev's. summed: only M, the sum of all damping and that of all stiffness. options:
-        further arguments of `freeze_many`.
+        else Chebyshev's. summed: only M, the sum of all damping and that of all stiffness. largest:
+        degrees of freedom of a body. options: further arguments of `freeze_many`.
         """
-        if isinstance(model, MovingBody) and len(model.body.free) <= SMALL:
+        if isinstance(model, MovingBody) and len(model.body.free) <= largest:
             period = model.period
         elif hasattr(model, "freeze_many"):
             period = getattr(model, "matrix_period", None)

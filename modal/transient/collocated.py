@@ -8,14 +8,15 @@ the Radau IIA method of the first-order form. It damps what a step does not reso
 Wanner, Solving Ordinary Differential Equations II, IV.5): the steps follow the modes that still
 move, however fast others have decayed. The equations of all stages are solved by GMRES,
 preconditioned by those with constant matrices, which the eigenvalues of (a_ij) part into systems of
-size n (ibid., IV.8); few equations at once, and those for which it does not converge, by LAPACK.
-Between the ends of a step the state is its polynomial. A step of twice the length gives the error;
-lengths are halved and doubled, so that factors serve many steps.
+size n (ibid., IV.8); few equations at once, and those for which it does not converge, by LAPACK or
+one sparse factorization. Between the ends of a step the state is its polynomial. A step of twice
+the length gives the error; lengths are halved and doubled, so that factors serve many steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,11 @@ from numpy.polynomial import legendre
 
 from assembly.errors import ConvergenceError
 from modal.transient.integrators.tableau import integral_coefficients
+from modal.transient.step_matrices import SharedPattern
 from modal.transient.tolerances import DIVISIONS, FEW, SAFETY
 from modal.types import Array
 
-Matrices = Callable[[Array], Any]  # M, C + D and K (3, P, n, n) at times (P,), or Constant ones
+Matrices = Callable[[Array], Any]  # M, C + D and K (3, P, n, n) at times (P,), or Sparse ones
 # Sizes (P,) of states (P, 2n): of the modes that a step of a length, s, turns by at most PHASE, and
 # of faster ones.
 Sizes = Callable[[Array, float], tuple[Array, Array]]
@@ -62,28 +64,60 @@ _upper = _values.imag > 0.0
 RATES, TURNED, BACK = _values[_upper], _vectors[:, _upper], np.linalg.inv(_vectors)[_upper]
 
 
-class Constant:
-    """Sparse M, C + D and K (n, n) of all times, in place of stacks of dense ones."""
+class Sparse:
+    """Sparse M, C + D and K (n, n) of times, in place of stacks of dense ones: their values
+    (3, P, entries) on one pattern. Those of one time are of all times."""
 
-    def __init__(self, *matrices: sp.csr_matrix) -> None:
-        self.matrices = matrices
+    def __init__(self, pattern: SharedPattern, values: Array) -> None:
+        self.pattern, self.values = pattern, values
+        self.constant = values.shape[1] == 1
 
-    def __call__(self, times: Array) -> Constant:
-        return self
+    def __getitem__(self, stages: Any) -> Sparse:
+        return self if self.constant else Sparse(self.pattern, self.values[stages])
 
-    def __getitem__(self, stages: Any) -> Constant:
-        return self
+    def mean(self, axis: int) -> list[sp.csr_matrix]:
+        """The matrices (n, n) of the mean values."""
+        return [self._blocks(row[None]) for row in self.values.mean(axis=axis)]
 
-    def mean(self, axis: int) -> tuple[sp.csr_matrix, ...]:
-        """The matrices."""
-        return self.matrices
+    @cached_property
+    def _stages(self) -> list[sp.csr_matrix]:
+        """Each on the displacements of all times in one row."""
+        return [self._blocks(rows) for rows in self.values]
+
+    def _blocks(self, rows: Array) -> sp.csr_matrix:
+        """The matrices of values (P, entries) on a diagonal."""
+        n, number = self.pattern.shape[0], np.arange(len(rows))[:, None]
+        columns = (number * n + self.pattern.columns).ravel()
+        starts = np.append((number * rows.shape[1] + self.pattern.starts).ravel(), rows.size)
+        return sp.csr_matrix((rows.ravel(), columns, starts), shape=(len(rows) * n,) * 2)
+
+    def product(self, states: tuple[Array, Array, Array]) -> Array:
+        """M a + C v + K q (s, n) of a, v and q (s, n) at as many times, or at all."""
+        if self.constant:
+            return np.asarray(sum(A @ x.T for A, x in zip(self._stages, states, strict=True)).T)
+        rows = sum(A @ x.ravel() for A, x in zip(self._stages, states, strict=True))
+        return np.asarray(rows).reshape(states[0].shape)
+
+    def solve(self, blocks: Array, right: Array) -> Array:
+        """x (s n,) of the equations with s × s blocks, of values (s, s, entries), and right (s, n).
+        The stages of a degree of freedom stand together."""
+        s, n = right.shape
+        rows, columns = s * self.pattern.rows, s * self.pattern.columns
+        stage = np.arange(s)
+        places = np.broadcast_arrays(rows + stage[:, None, None], columns + stage[:, None])
+        entries = blocks.ravel(), tuple(place.ravel() for place in places)
+        whole = sp.csc_matrix(entries, shape=(s * n, s * n))
+        # Pivots off the diagonal would undo the order.
+        factor = spla.splu(whole, "MMD_AT_PLUS_A", 0.1, options=dict(SymmetricMode=True))
+        solution = factor.solve(right.T.ravel())
+        solution += factor.solve(right.T.ravel() - whole @ solution)
+        return np.asarray(solution.reshape(n, s).T.ravel())
 
 
 def _product(matrices: Any, states: tuple[Array, Array, Array]) -> Array:
     """M a + C v + K q (s, n) at the stages, of a, v and q (s, n) each."""
-    if isinstance(matrices, Constant):
-        M, C, K = (A @ x.T for A, x in zip(matrices.matrices, states, strict=True))
-        return np.asarray((M + C + K).T)
+    if isinstance(matrices, Sparse):
+        return matrices.product(states)
     return np.asarray(
         sum((A @ x[..., None])[..., 0] for A, x in zip(matrices, states, strict=True))
     )
@@ -94,7 +128,7 @@ class _Factors:
 
     def __init__(self, matrices: Any, h: float) -> None:
         M, C, K = matrices
-        self.h, self.iterations = h, 0
+        self.h, self.iterations, self.failed = h, 0, False
         sums = (M + h * r * C + (h * r) ** 2 * K for r in RATES)
         self._factors: list[Any] = [
             spla.splu(sp.csc_matrix(A), "MMD_AT_PLUS_A")
@@ -137,9 +171,10 @@ class _Step:
             return constant.solve(_product(matrices, (INVERSE @ rate / h, rate, moved))).ravel()
 
         constant.iterations = 0
-        if isinstance(matrices, Constant):  # the factors are those of the equations: refined once
+        sparse = isinstance(matrices, Sparse)
+        if sparse and matrices.constant:  # the factors are those of the equations: refined once
             moved, failed = 2.0 * right - image(right), 0
-        elif right.size <= 3.0 * FEW:
+        elif right.size <= 3.0 * FEW or constant.failed:
             failed = 1
         else:
             operator = spla.LinearOperator((right.size,) * 2, image, dtype=float)
@@ -147,14 +182,17 @@ class _Step:
                 operator, right, rtol=SOLVED, restart=4 * ITERATIONS, maxiter=1, callback=count,
                 callback_type="pr_norm",
             )  # fmt: skip
+            constant.failed = bool(failed)
         if failed:
-            weights = np.stack([INVERSE @ INVERSE / h**2, INVERSE / h, np.eye(STAGES)])
-            stages = matrices.reshape(3, STAGES, -1).swapaxes(0, 1)
-            blocks = (weights.transpose(1, 2, 0) @ stages).reshape(
-                STAGES, STAGES, *matrices.shape[2:]
-            )
-            whole = blocks.swapaxes(1, 2).reshape(right.size, -1)
-            moved = np.linalg.solve(whole, -still.ravel())
+            weights = np.stack([INVERSE @ INVERSE / h**2, INVERSE / h, np.eye(STAGES)], axis=2)
+            values = matrices.values if sparse else matrices.reshape(3, STAGES, -1)
+            blocks = weights @ values.swapaxes(0, 1)
+            if sparse:
+                moved = matrices.solve(blocks, -still)
+            else:
+                blocks = blocks.reshape(STAGES, STAGES, *matrices.shape[2:])
+                whole = blocks.swapaxes(1, 2).reshape(right.size, -1)
+                moved = np.linalg.solve(whole, -still.ravel())
         self.rate = INVERSE @ moved.reshape(known.shape) / h  # of velocities at the stages: − v
         self.k = INVERSE @ self.rate / h
 
@@ -177,7 +215,7 @@ class Collocation:
 
     def _step(self, matrices: Any, h: float, x: Array) -> _Step:
         known = self._constant.pop(h, None)
-        if known is None or known.iterations > ITERATIONS:
+        if known is None or (known.iterations > ITERATIONS and not known.failed):
             known = _Factors(matrices.mean(axis=1), h)
         self._constant = {**dict(list(self._constant.items())[-2:]), h: known}
         return _Step(matrices, known, x)

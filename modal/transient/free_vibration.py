@@ -1,13 +1,15 @@
-"""Free vibration of small or constant models to a tolerance: all records of a transient at once.
+"""Free vibration to a tolerance: all records of a transient at once.
 
-A small constant system is propagated by exponentials, a larger one by collocation with sparse
-factors; a smooth motion on a basis of shapes, or by decoupled groups of modes and by collocation.
+A small constant system is propagated by exponentials, a small smooth motion on a basis of shapes,
+or by decoupled groups of modes and by collocation; larger models by collocation with sparse
+factors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,12 @@ import scipy.linalg as la
 import xarray as xr
 from scipy.interpolate import CubicSpline
 
-from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSeries, FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.reduction.interpolation import SeparatedArrays
-from modal.transient.collocated import PHASE, STAGES, Collocation, Constant
+from modal.reduction.interpolation import Interpolant, SeparatedArrays
+from modal.transient.collocated import PHASE, STAGES, Collocation, Matrices, Sparse
 from modal.transient.decoupled import WITHIN, Frames, propagated
 from modal.transient.equations import GROUPS, SecondOrderModel, freezer, potential
 from modal.transient.initial import initial_state
@@ -28,11 +30,11 @@ from modal.transient.measures import DisplacementNorm
 from modal.transient.records import Recorder, Vibration, chosen_probes, run_attributes
 from modal.transient.small_transient import small_transient
 from modal.transient.step_matrices import OnPattern, SharedPattern
-from modal.transient.tolerances import BATCH_NUMBERS, PIECES
+from modal.transient.tolerances import BATCH_NUMBERS, PIECES, REMEMBERED
 from modal.types import Array
 
 Propagated = tuple[Array, Array, float, dict[str, Any]]  # times, states, error, attributes
-LARGEST_CONSTANT = 5_000  # DOFs of a constant system, whose states at all records are in memory
+LARGEST = 5_000  # DOFs of models whose states at all records are in memory
 
 
 def free_vibration(
@@ -45,18 +47,18 @@ def free_vibration(
     start, tolerance = freezer(model)(span[0]), settings["displacement_tolerance"]
     state = initial_state(initial, start.n)
     constant = isinstance(model, FrozenSystem)
-    if not np.any(state) or start.n > (LARGEST_CONSTANT if constant else SMALL):
+    if not np.any(state) or start.n > LARGEST:
         return None
     probed, x = chosen_probes(probes, start.n, start), np.concatenate(state)
-    if constant:
-        method = _constant if start.n <= SMALL else _steps_of_constant
-        times, states, error, about = method(model, span, x, tolerance)
-        balance = _balance_of_constant(model, states)
-        found = _vibration(times, states, balance, error, about)
+    motion = None if constant else InterpolatedMotion.of(model, *span, largest=LARGEST)
+    if motion is None and not constant:
+        return None
+    if start.n > SMALL:
+        found = _sparse(model if motion is None else motion, span, x, tolerance)
+    elif motion is None:
+        times, states, error, about = _constant(model, span, x, tolerance)
+        found = _vibration(times, states, _balance_of_constant(model, states), error, about)
     else:
-        motion = InterpolatedMotion.of(model, *span)
-        if motion is None:
-            return None
         small = small_transient(motion, span, state, tolerance)
         found = small or _moving(motion, span, x, tolerance)
     recorder = Recorder(probed)
@@ -112,62 +114,102 @@ def _constant(
     return times, states, round_off, attributes
 
 
-def _steps_of_constant(
-    system: FrozenSystem, span: tuple[float, float], x: Array, tolerance: float
-) -> Propagated:
+def _sparse(
+    model: FrozenSystem | InterpolatedMotion, span: tuple[float, float], x: Array, tolerance: float
+) -> Vibration:
     """By collocation with sparse factors."""
-    (q, v), M, K, length = x.reshape(2, -1), system.M, system.stiffness, span[1] - span[0]
+    if isinstance(model, FrozenSystem):
+        series, zero = FrozenSeries.of([model], np.zeros(1)).summed(), np.zeros(1)
+        pattern = SharedPattern(series.pattern)
+        values = np.zeros((3, 1, len(pattern.rows)))
+        for part, name in zip(values, ("M", "C", "K"), strict=True):
+            part[:, pattern.places] = series.values.get(name, zero)
+        found = _sparse_steps(model, lambda _: Sparse(pattern, values), span, x, tolerance, 1)
+        times, states, error, about = found
+        return _vibration(times, states, _balance_of_constant(model, states), error, about)
+    entries, pattern = _on_pattern(model)
+    read = SeparatedArrays(replace(entries, table=entries.table[:, :3]))
+
+    def matrices(times: Array) -> Sparse:
+        return Sparse(pattern, np.stack(read.many(times)))
+
+    panels = _panels(model, span)
+    times, states, error, about = _sparse_steps(model, matrices, span, x, tolerance, panels)
+    about |= _read_off(model)
+    return _vibration(times, states, _balance(model, times, states), error, about)
+
+
+def _panels(motion: InterpolatedMotion, span: tuple[float, float], rows: float = 24.0) -> int:
+    """How many at first. rows: coefficients of the matrices' polynomials a panel."""
+    length, period = span[1] - span[0], motion.period
+    turns = length / period if period and length > 0.5 * period else 1.0
+    return max(1, int(np.ceil(len(motion.interpolant.table) * turns / rows)))
+
+
+def _read_off(motion: InterpolatedMotion) -> dict[str, Any]:
+    """What a dataset says of the polynomial of its matrices."""
+    polynomial = motion.interpolant
+    return {
+        "interpolated": str(polynomial), "interpolation_deviation": polynomial.deviation
+    }  # fmt: skip
+
+
+def _sparse_steps(
+    model: FrozenSystem | InterpolatedMotion, matrices: Matrices, span: tuple[float, float],
+    x: Array, tolerance: float, panels: int,
+) -> Propagated:  # fmt: skip
+    """Errors are measured with the stiffness at the start of each of `panels` equal parts."""
+    (q, v), here, length = x.reshape(2, -1), freezer(model)(span[0]), span[1] - span[0]
+    M, K = here.M, here.stiffness
     bent, moved = (float(y @ (A @ y)) for y, A in ((q, K), (q, M)))
     shaken, pushed = float(v @ (M @ v)), (M @ v) / M.diagonal()
     # The frequency of the displacement by itself, and of the velocity.
     squares = [bent / moved if moved > 0.0 else 0.0]
     squares.append(float(pushed @ (K @ pushed)) / shaken if shaken > 0.0 else 0.0)
     times = _record_times(span, float(np.sqrt(max(*squares, 0.0))))
-    norm = DisplacementNorm(SecondOrderModel(system), span)
+    steps, equations = Collocation(matrices, length / panels), SecondOrderModel(model)
+    allowed = (1.0 - WITHIN) * tolerance / panels, WITHIN * tolerance
+    states, error, within, largest = [x[None]], 0.0, 0.0, 0.0
+    for t, end in pairwise(np.linspace(*span, panels + 1).tolist()):
+        norm = DisplacementNorm(equations, (t, t + length))
 
-    def sizes(states: Array, h: float) -> tuple[Array, Array]:
-        both = np.split(states, 2, axis=1)
-        slow = norm.resolved(2.0 * h / PHASE, *both)
-        fast = (x - y for x, y in zip(both, slow, strict=True))
-        return norm(span[0], *slow), norm(span[0], *fast)
+        def sizes(
+            states: Array, h: float, norm: DisplacementNorm = norm, t: float = t
+        ) -> tuple[Array, Array]:
+            both = np.split(states, 2, axis=1)
+            slow = norm.resolved(2.0 * h / PHASE, *both)
+            fast = (x - y for x, y in zip(both, slow, strict=True))
+            return norm(t, *slow), norm(t, *fast)
 
-    try:
-        steps = Collocation(Constant(M, system.damping, K), length)
-        parts = (times - span[0])[1:] / length
-        allowed = (1.0 - WITHIN) * tolerance, WITHIN * tolerance
-        states, error, within = steps.run(
-            span[0], length, x, parts, allowed, sizes, norm(span[0], q, v)
-        )
-    finally:
-        norm.destroy()
+        try:
+            largest = max(largest, float(norm(t, *x.reshape(2, -1))))
+            inside = times[(times > t) & (times <= end)]
+            parts = np.append(np.minimum((inside - t) / (end - t), 1.0), 1.0)
+            found, lost, inner = steps.run(t, end - t, x, parts, allowed, sizes, largest)
+        finally:
+            norm.destroy()
+        states.append(found[:-1])
+        x, error, within = found[-1], error + lost, max(within, inner)
     attributes = {
         "solver": "Radau collocation", "order": 2 * STAGES - 1, "pairs_of_steps": steps.pairs,
     }  # fmt: skip
-    return times, np.vstack([x, states]), error + within, attributes
+    return times, np.vstack(states), error + within, attributes
 
 
 def _moving(
-    motion: InterpolatedMotion,
-    span: tuple[float, float],
-    x: Array,
-    tolerance: float,
-    rows: float = 24.0,
+    motion: InterpolatedMotion, span: tuple[float, float], x: Array, tolerance: float
 ) -> Vibration:
-    """By decoupled groups and by collocation. rows: coefficients of the matrices' polynomials a
-    panel, at first."""
-    length, polynomial = span[1] - span[0], motion.interpolant
+    """By decoupled groups and by collocation."""
     first = Frames.of(motion.matrices, np.array(span[:1]))
     times = _record_times(span, _fastest(first, span, x, tolerance))
-    turns = length / motion.period if motion.period and length > 0.5 * motion.period else 1.0
-    panels = max(1, int(np.ceil(len(polynomial.table) * turns / rows)))
+    panels = _panels(motion, span)
     found = propagated(motion.matrices, span, x, times, tolerance, panels)
     attributes = {
         "solver": "decoupled groups of modes" if found.panels else "Radau collocation",
         "order": np.inf if found.panels else 2 * STAGES - 1,
         "panels": found.panels,
         "pairs_of_steps": found.pairs,
-        "interpolated": str(polynomial),
-        "interpolation_deviation": polynomial.deviation,
+        **_read_off(motion),
     }
     balance = _balance(motion, times, found.states)
     return _vibration(times, found.states, balance, found.error, attributes)
@@ -182,17 +224,23 @@ def _balance_of_constant(system: FrozenSystem, states: Array) -> tuple[Array, Ar
     return energy, (v * (bent - (D @ v.T + K @ q.T).T)).sum(axis=1)
 
 
-def _balance(motion: InterpolatedMotion, times: Array, states: Array) -> Array:
-    """½ q̇ᵀMq̇ + ½ qᵀSq of states (R, 2n), and its rate along the motion: forms on one pattern."""
+def _on_pattern(motion: InterpolatedMotion) -> tuple[Interpolant, SharedPattern]:
+    """M, C + D, all stiffness and that of the potential on a symmetric pattern."""
     entries, pattern = motion.on_entries(*GROUPS), SharedPattern(motion.pattern)
     table = np.zeros((*entries.table.shape[:2], len(pattern.rows)))
     table[:, :, pattern.places] = entries.table
-    M, C, K, S = table.swapaxes(0, 1)
+    return replace(entries, table=table), pattern
+
+
+def _balance(motion: InterpolatedMotion, times: Array, states: Array) -> Array:
+    """½ q̇ᵀMq̇ + ½ qᵀSq of states (R, 2n), and its rate along the motion: forms on one pattern."""
+    entries, pattern = _on_pattern(motion)
+    M, C, K, S = entries.table.swapaxes(0, 1)
     S, rate = 0.5 * (S + S[:, pattern.transposed]), entries.differentiated
     terms = np.stack([M, S, 0.5 * rate(M) - C, S - K, 0.5 * rate(S)], axis=1)
     forms, out = SeparatedArrays(replace(entries, table=terms)), []
     q, v = np.split(states, 2, axis=1)
-    batch = max(1, BATCH_NUMBERS // len(pattern.rows))
+    batch = max(REMEMBERED, BATCH_NUMBERS // len(pattern.rows))
     for first in range(0, len(times), batch):
         at = slice(first, first + batch)
         here = [OnPattern(pattern, part) for part in forms.many(times[at])]

@@ -139,16 +139,23 @@ class ReducedTransient:
             attrs=dict(found.attrs),
         )
         out = described(out, TRANSIENT)
+        worst, largest, _ = self._missed(found.time.values, q, v, _step(found))
         out.attrs |= {
             "unknowns": self.full.n,
             "basis": self.motion.description,
-            "basis_error": self._missed(found.time.values, q, v, _step(found)),
+            "basis_error": worst / largest,
         }
         return out
 
-    def _missed(self, times: Array, q: Array, v: Array, step: float) -> float:
-        """The largest error by the basis in √(qᵀMq), relative to the largest of the instants,
-        against the same integration of the full model.
+    def missed_at_start(self) -> float:
+        """The error by the basis that the initial state alone has, relative to its amplitudes."""
+        q, v = self.state
+        worst, _, amplitudes = self._missed(np.array(self.span[:1]), q[None], v[None], 0.0)
+        return worst / amplitudes
+
+    def _missed(self, times: Array, q: Array, v: Array, step: float) -> tuple[float, float, float]:
+        """The largest error by the basis in √(qᵀMq), against the same integration of the full
+        model, the largest √(qᵀMq) of the instants, and that of √(Σ a² + ȧ²/ω²).
 
         A trajectory is a sum of frozen modes of the reduced model, of amplitudes √(a² + ȧ²/ω²), ω
         at least one over the span: slower ones do not swing back within it. A mode of which the
@@ -163,10 +170,11 @@ class ReducedTransient:
         series, loads = self.freeze_many(times[index]), self.loads
         on_all = total_force(self.given, self.freeze_full, self.full.n)
         matrices = zip(series.mass, series.damping, series.stiffness, strict=True)
-        worst = largest = 0.0
+        worst, tiny = 0.0, float(np.finfo(float).tiny)
+        sizes = [np.full(2, tiny)]
         for i, (t, (M, C, K)) in enumerate(zip(times[index].tolist(), matrices, strict=True)):
             squares, shapes = la.eigh(0.5 * (K + K.T), M)
-            omega = np.sqrt(np.maximum(np.abs(squares), 1.0 / (times[-1] - times[0]) ** 2))
+            omega = np.sqrt(np.maximum(np.abs(squares), 1.0 / (self.span[1] - self.span[0]) ** 2))
             here = series[i]
             force = sum((load.force(t, here) for load in loads), np.zeros(len(M)))
             still = shapes.T @ force / omega**2
@@ -190,8 +198,10 @@ class ReducedTransient:
             outside = self.motion.missing(np.array([t]), state[0], state[1], state[2], on_full)[1]
             # The shapes outside the basis respond statically, and as much again vibrates freely.
             worst = max(worst, SAFETY * outside.item() + float(np.linalg.norm(by_phase)))
-            largest = max(largest, float(np.linalg.norm(states[:, 0])))
-        return worst / max(largest, float(np.finfo(float).tiny))
+            both = states[:, 0], np.hypot(states[:, 0], states[:, 1] / omega)
+            sizes.append(np.linalg.norm(both, axis=1))
+        largest, amplitudes = np.max(sizes, axis=0)
+        return worst, float(largest), float(amplitudes)
 
 
 def _step(found: xr.Dataset) -> float:

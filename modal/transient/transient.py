@@ -24,7 +24,7 @@ from modal.transient.equations import (
     freezer,
     is_second_order,
 )
-from modal.transient.free_vibration import free_vibration
+from modal.transient.free_vibration import LARGEST, free_vibration
 from modal.transient.hamilton import CanonicalModel
 from modal.transient.initial import initial_state, mesh_content, vector, without_fast_modes
 from modal.transient.integrators.gauss import DenseGauss, Gauss
@@ -56,7 +56,7 @@ METHODS = {  # the default first
     NONLINEAR: ("generalized-alpha", "energy-momentum"),
 }
 STAGES = {"midpoint": 1, "gauss4": 2, "gauss6": 3}
-LARGEST_FULL = 2000  # degrees of freedom whose steps adapt in full order where no basis serves
+LARGEST_FULL = 2000  # DOFs whose steps under loads adapt in full order where no basis serves
 
 
 def integrate(
@@ -104,7 +104,8 @@ def integrate(
         Relative error of the whole run in the displacement, between 0 and 1; the step adapts. The
         free vibration on a smooth motion, without `method`, is integrated on a basis of shapes by
         Gauss collocation of order 8, or from any start by Radau collocation or decoupled groups of
-        modes; that of a constant system by exponentials or collocation ("lagrange" only). Not
+        modes, above 500 degrees of freedom by sparse Radau collocation; that of a constant
+        system by exponentials or collocation ("lagrange" only). Not
         together with `step`. With neither, a callable adapts to 1e-6, and another model takes a
         fixed step that resolves the two lowest modes at the start and the loads.
     highest_frequency : float, optional
@@ -190,14 +191,17 @@ def integrate(
         initial = without_fast_modes(
             first_system, *initial_state(initial, first_system.n), highest_frequency
         )
+    free = not (loads or checkpoint or nonlinear or method or step) and formalism == "lagrange"
+    free = free and rho_infinity == 1.0
     # Steps that adapt may have to go on in full order, which a checkpoint on a basis could not.
     if not nonlinear and (checkpoint is None or displacement_tolerance is None):
         reduced = on_basis(model, span, initial, tuple(loads), probes)
         if reduced is not None:
             found = _integrated(
-                reduced, displacement_tolerance, formalism=formalism, method=method,
-                step=step, rho_infinity=rho_infinity, every=every, checkpoint=checkpoint,
-                checkpoint_interval=checkpoint_interval, resume=resume, progress=progress,
+                reduced, displacement_tolerance, LARGEST if free else LARGEST_FULL,
+                formalism=formalism, method=method, step=step, rho_infinity=rho_infinity,
+                every=every, checkpoint=checkpoint, checkpoint_interval=checkpoint_interval,
+                resume=resume, progress=progress,
             )  # fmt: skip
             if found is not None:
                 return found
@@ -212,8 +216,7 @@ def integrate(
         loads=repr(full.given if full else tuple(loads)),
         model=type(full.model if full else model).__name__,
     )
-    free = not (loads or checkpoint or nonlinear or method) and formalism == "lagrange"
-    if free and displacement_tolerance is not None and step is None and rho_infinity == 1.0:
+    if free and displacement_tolerance is not None:
         _check_tolerance(displacement_tolerance)
         vibration = free_vibration(model, span, initial, probes, settings)
         if vibration is not None:
@@ -283,13 +286,16 @@ def integrate(
 
 
 def _integrated(
-    reduced: ReducedTransient, displacement_tolerance: float | None, **options: Any
+    reduced: ReducedTransient, displacement_tolerance: float | None, most: int, **options: Any
 ) -> xr.Dataset | None:
     """The transient of a model on a reduced basis; None where the basis is too small for the
-    tolerance and the model not too large for full order."""
+    tolerance, of the initial state already or of the run, and the model not too large for full
+    order, of `most` degrees of freedom."""
     allowed = displacement_tolerance
     if allowed is not None:
         _check_tolerance(allowed)
+        if reduced.full.n <= most and reduced.missed_at_start() > allowed:
+            return None
         allowed = PART * allowed
     found = integrate(
         reduced, reduced.span, reduced.state, loads=reduced.loads, probes="all",
@@ -304,7 +310,7 @@ def _integrated(
     )
     if error <= displacement_tolerance:
         return out
-    if reduced.full.n <= LARGEST_FULL:
+    if reduced.full.n <= most:
         return None
     raise ConvergenceError(
         f"displacement_tolerance: on a reduced basis of {reduced.full.n} degrees of freedom the "

@@ -153,10 +153,13 @@ def test_a_shape_that_no_small_basis_holds_is_integrated_in_full_order(
     span = (0.0, 4e-5)
     plain = modal.integrate(model, span, (bent, 0.0 * bent), step=2e-6)
     assert plain.attrs["basis_error"] > 1e-2
+    reduced = on_basis(model, span, (bent, 0.0 * bent), (), None)
+    assert reduced is not None
+    assert reduced.missed_at_start() > 1e-2
     found = modal.integrate(model, span, (bent, 0.0 * bent), displacement_tolerance=1e-2)
     assert "basis" not in found.attrs
     assert found.attrs["displacement_error_estimate"] <= 1e-2
-    monkeypatch.setattr(transient, "LARGEST_FULL", 0)
+    monkeypatch.setattr(transient, "LARGEST", 0)
     with pytest.raises(ConvergenceError, match=r"reduced basis .* the error is") as raised:
         modal.integrate(model, span, (bent, 0.0 * bent), displacement_tolerance=1e-2)
     assert raised.value.partial.attrs["basis_error"] > 1e-2

@@ -10,12 +10,17 @@ import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicHermiteSpline
 
+import assembly
 import modal
 from assembly import FrozenSystem
+from assembly.linalg.combination import Pattern
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.transient.collocated import PHASE, STAGES, Collocation
+from modal.transient import free_vibration
+from modal.transient.collocated import PHASE, STAGES, Collocation, Sparse
 from modal.transient.decoupled import Frames, propagated
+from modal.transient.step_matrices import SharedPattern
 from modal.types import Array
 from studies import slider_crank
 
@@ -111,6 +116,69 @@ def test_the_steps_of_heavy_damping_that_moves_are_as_long_as_its_slow_modes_all
     run = Collocation(matrices, span)
     run.run(0.0, span, x, ends, (1e-5, 1e-5), sizes_in(omega), 1.0)
     assert run.pairs <= 30
+
+
+@pytest.mark.parametrize("fastest", [1e5, 30.0])
+def test_sparse_matrices_give_the_states_of_dense_ones(fastest: float) -> None:
+    """Of shapes that turn within a step, with a stiffness that is not symmetric: with heavy damping
+    one factorization of all stages, else GMRES."""
+    n, span = 70, 1.0
+    omega, zeta = np.geomspace(1.0, fastest, n), 3.0 if fastest > 1e3 else 0.0
+    skew = np.random.default_rng(1).standard_normal((n, n))
+    skew = 0.1 * (skew - skew.T)
+    full = Pattern(n, np.tile(np.arange(n), n), np.arange(0, n * n + 1, n))
+    shared = SharedPattern(full)
+
+    def matrices(times: Array) -> Array:
+        Q = la.expm(np.sin(times)[:, None, None] * skew)
+        K, C = (Q.swapaxes(1, 2) @ (d[:, None] * Q) for d in (omega**2, 2.0 * zeta * omega))
+        return np.stack([np.broadcast_to(np.eye(n), K.shape), C, K + skew])
+
+    def sparse(times: Array) -> Sparse:
+        return Sparse(shared, matrices(times)[:, :, shared.rows, shared.columns])
+
+    x, parts = np.append(np.ones(n) / omega, np.zeros(n)), np.linspace(0.0, 1.0, 11)[1:]
+    tolerances = (1e-3, 1e-3)
+    runs = [Collocation(source, span) for source in (matrices, sparse)]
+    dense, parted = (
+        run.run(0.0, span, x, parts, tolerances, sizes_in(omega), 1.0)[0] for run in runs
+    )
+    np.testing.assert_allclose(parted, dense, rtol=0.0, atol=1e-7 * np.abs(dense).max())
+    assert any(known.failed for known in runs[1]._constant.values()) == (fastest > 1e3)
+
+
+@pytest.mark.parametrize("kind", ["mechanism", "body"])
+def test_large_models_that_move_are_integrated_with_sparse_factors(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against groups of modes and dense collocation, which small models have."""
+    model: Any = machine(3)
+    if kind == "body":
+        blade = assembly.beam(
+            0.5, assembly.rectangle(0.02, 0.01), assembly.steel, 8, clamped="start", planar=True
+        )
+        model = assembly.moving(blade, assembly.ramp(4000.0, 20.0))
+    here = model.freeze(0.0)
+    start = modal.solve(here, k=4).right[:, -1].real, np.zeros(here.n)
+
+    def run(tolerance: float) -> Any:
+        return modal.integrate(
+            model, (0.0, 0.02), start, displacement_tolerance=tolerance, probes="all"
+        )
+
+    exact = run(1e-7)
+    monkeypatch.setattr(free_vibration, "SMALL", 4)
+    found = run(1e-4)
+    assert found.attrs["solver"] == "Radau collocation"
+    assert found.attrs["displacement_error_estimate"] <= 1e-4
+    spline = CubicHermiteSpline(exact.time.values, exact.displacement.values, exact.velocity.values)
+
+    def size(q: Array) -> Any:
+        return np.sqrt((q.T * (here.M @ q.T)).sum(axis=0)).max()
+
+    last = spline(found.time.values[-1:])
+    assert size(found.displacement.values[-1:] - last) <= 1e-4 * size(found.displacement.values)
+    assert np.abs(found.energy_defect).max() <= 1e-3 * found.energy.max()
 
 
 def test_collocation_follows_matrices_that_move() -> None:
