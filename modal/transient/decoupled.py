@@ -351,10 +351,11 @@ def _exponentials(H: Complex, length: float, y: Complex, parts: Array, phase: fl
     nodes, from y (G, m).
 
     Commutator-free exponentials of order 4 (S. Blanes and P. C. Moan, Appl. Numer. Math. 56, 2006),
-    of small groups as matrices, of larger ones on vectors; no step turns by more than a phase, rad.
+    of small groups as matrices, of a large one on vectors; no step turns by more than a phase, rad.
     """
     p, groups, m = H.shape[:3]
-    table = length * (_chebyshev(p)[2] @ H.reshape(p, -1))
+    # In real arithmetic: the weights of the nodes are real.
+    table = length * (_chebyshev(p)[2] @ np.ascontiguousarray(H).reshape(p, -1).view(float))
     fastest = length * float(np.linalg.norm(H[:: p // 2], axis=(2, 3)).max())
     if not fastest * parts.max() <= phase * BATCH_NUMBERS:
         # The transformations do not decouple.
@@ -374,7 +375,8 @@ def _exponentials(H: Complex, length: float, y: Complex, parts: Array, phase: fl
     out = np.empty((len(h), groups, m), dtype=complex)
     batch = max(1, BATCH_NUMBERS // (2 * table.shape[1]))
     for start in range(0, len(h), batch):
-        exponents = (terms[start : start + batch] @ table).reshape(-1, 2, groups, m, m)
+        exponents = (terms[start : start + batch] @ table).view(complex)
+        exponents = exponents.reshape(-1, 2, groups, m, m)
         if m <= MATRICES:
             powers = np.eye(m) + exponents / degree
             for j in range(degree - 1, 0, -1):
@@ -384,11 +386,13 @@ def _exponentials(H: Complex, length: float, y: Complex, parts: Array, phase: fl
             if m <= MATRICES:
                 y = (steps[k] @ y[..., None])[..., 0]
             else:
-                for exponent in exponents[k]:
-                    term = y
-                    for j in range(1, degree + 1):
-                        term = (exponent @ term[..., None])[..., 0] / j
-                        y = y + term
+                for exponent in exponents[k, :, 0]:  # of one group, by Horner's scheme
+                    total = y[0]
+                    for j in range(degree, 0, -1):
+                        total = exponent.dot(total)
+                        total /= j
+                        total += y[0]
+                    y = total[None]
             out[start + k] = y
     return np.asarray(out[last][again])
 
