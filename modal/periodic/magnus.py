@@ -50,7 +50,7 @@ class Factors:
 
 def propagator_factors(
     A: Sampled, t0: float, t1: float, tolerance: float = ZERO, breaks: Sequence[float] = (),
-    scaled: bool = False,
+    scaled: bool = False, margin: float = 0.01,
 ) -> Factors:  # fmt: skip
     """Φ(t1, t0) as a product over spans in which no solution grows or decays by more than about
     SPREAD.
@@ -58,7 +58,8 @@ def propagator_factors(
     Over each span the number of steps grows until results agree to `tolerance` (relative,
     2-norm). breaks: times between t0 and t1 where A jumps; the steps end there. scaled: A is that
     of a second-order system in scaled coordinates, slow enough for steps of collocation, which cost
-    a fraction. The number of spans is limited; solutions that decay faster than that allows are
+    a fraction. margin: share of the tolerance to which steps go on: of such an order, two digits
+    cost few more. The number of spans is limited; solutions that decay faster than that allows are
     below the round-off of the factors. Raises ConvergenceError at the largest number of steps (a
     jump not in `breaks`), InputError for a break outside the span.
     """
@@ -69,6 +70,7 @@ def propagator_factors(
     n = A(np.array([t0])).shape[-1]
     most = int(np.clip(WORK / n**3, FEWEST, MOST_MATRICES))
     spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
+    tolerance *= margin
     sharp = max(tolerance / len(spans), min(tolerance, ROUND_OFF))  # the errors of all add up
     first = int(np.clip(FEWEST // len(spans), 1, 8))
     found: list[tuple[float, float, Array, float]] = []
