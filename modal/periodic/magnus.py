@@ -20,6 +20,7 @@ from modal.eigen.tolerances import EPS, HALF, ROUND_OFF, ZERO
 from modal.periodic.collocation import GAUSS, SHARP, sharp_maps
 from modal.periodic.product_eigen import product_of
 from modal.periodic.tolerances import (
+    ACCURACY,
     FEWEST,
     GAIN,
     GROWTH,
@@ -70,7 +71,7 @@ def propagator_factors(
     n = A(np.array([t0])).shape[-1]
     most = int(np.clip(WORK / n**3, FEWEST, MOST_MATRICES))
     spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
-    tolerance *= margin
+    tolerance = max(margin * tolerance, min(tolerance, ACCURACY))
     sharp = max(tolerance / len(spans), min(tolerance, ROUND_OFF))  # the errors of all add up
     first = int(np.clip(FEWEST // len(spans), 1, 8))
     found: list[tuple[float, float, Array, float]] = []
