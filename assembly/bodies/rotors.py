@@ -281,13 +281,19 @@ class Rotor:
                 for values, matrices in ((symmetric, even), (0.5 * (yz - zy), odd))
             )
         stiffness, skew_stiffness, damping, skew_damping = found
-        n, lateral = len(self.free), tuple((1.0, A) for A in even[::3] + even[2::3])
-        rigid, least = (
-            unresisted(self._allowed, _sum(n, *terms).tocsr())
-            for terms in (stiffness + skew_stiffness, lateral)
-        )
+        rigid = self._left_free(stiffness + skew_stiffness)
         support = Support(stiffness, skew_stiffness, damping, skew_damping, rigid)
-        return support if rigid.shape[1] == least.shape[1] else support.summed
+        return support if rigid.shape[1] == self._least_free else support.summed
+
+    def _left_free(self, stiffness: Terms) -> Array:
+        """Rigid motions (free, m) that a stiffness of the bearings does not resist."""
+        return unresisted(self._allowed, _sum(len(self.free), *stiffness).tocsr())
+
+    @cached_property
+    def _least_free(self) -> int:
+        """The number of motions that bearings stiff in y and z do not resist."""
+        even = self._of_bearings[0]
+        return int(self._left_free(tuple((1.0, A) for A in even[::3] + even[2::3])).shape[1])
 
     @cached_property
     def _of_bearings(self) -> tuple[list[sp.csr_matrix], list[sp.csr_matrix]]:
@@ -297,12 +303,11 @@ class Rotor:
         odd: list[sp.csr_matrix] = []
         for node, _ in self.bearings:
             y, z = table[node, 1:3]
-            for signs in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0)):
-                yy, yz, zz = signs
-                values = [yy, abs(yz), yz, zz]
+            for values in ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0),
+                           (0.0, 1.0, -1.0, 0.0)):  # fmt: skip
                 A = sp.csr_matrix((values, ([y, y, z, z], [y, z, y, z])), (n, n))[keep][:, keep]
                 A.eliminate_zeros()
-                (odd if yz < 0.0 else even).append(sp.csr_matrix(A))
+                (odd if min(values) < 0.0 else even).append(sp.csr_matrix(A))
         return even, odd
 
     @cached_property

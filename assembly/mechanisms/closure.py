@@ -284,7 +284,8 @@ class Closure:
 
     def _moved(self, first: Pose, poses: Pose) -> Array:
         """Distances of poses (P, ...), each from the one before, of the first from a given one."""
-        before = Pose.stacked([first, *(poses.at(n) for n in range(len(poses.r) - 1))])
+        before = Pose(np.roll(poses.r, 1, axis=0), np.roll(poses.R, 1, axis=0))
+        before.r[0], before.R[0] = first.r, first.R
         return before.distance(poses, self.length)
 
     def _travel(self, anchor: RigidState, t: float) -> Pose:

@@ -5,7 +5,6 @@ Arrays have leading axes (...) of instants, none for one time.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,9 +49,15 @@ class Jacobian:
 
     @property
     def is_singular(self) -> Mask:
-        """Whether 1 / (|S| |S⁻¹|) shows a singular position, (...)."""
-        sizes = (np.linalg.norm(X, axis=(-2, -1)) for X in (self.scaled, self._inverse))
-        return np.asarray(~(math.prod(sizes) < 1.0 / SINGULAR))
+        """Whether the singular values show a singular position, (...)."""
+        # |S| |S⁻¹| is at least the ratio of the extreme ones, and clears most positions.
+        bound = np.linalg.norm(self.scaled, axis=(-2, -1))
+        bound = bound * np.linalg.norm(self._inverse, axis=(-2, -1))
+        singular = np.asarray(~(bound < 1.0 / SINGULAR))
+        if singular.any():
+            sizes = np.linalg.svd(self.scaled[singular], compute_uv=False)
+            singular[singular] = ~(sizes[..., -1] > SINGULAR * sizes[..., 0])
+        return singular
 
     @property
     def loosest(self) -> Array:

@@ -321,8 +321,9 @@ class FrozenSeries:
             for c, A in part.terms
         ]
         # Instants of one model share their operators: each of these is formed once.
-        number = {key: k for k, key in enumerate(dict.fromkeys(id(A) for *_, A in terms))}
-        formed = [A.tocsr() for A in {id(A): A for *_, A in terms}.values()]
+        operators = {id(A): A for *_, A in terms}
+        number = {key: k for k, key in enumerate(operators)}
+        formed = [A.tocsr() for A in operators.values()]
         places = [np.repeat(np.arange(n), np.diff(A.indptr)) * n + A.indices for A in formed]
         keys, entry = np.unique(np.concatenate(places), return_inverse=True)
         ends = np.append(0, np.cumsum([A.nnz for A in formed]))
