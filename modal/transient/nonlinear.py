@@ -104,7 +104,11 @@ class NonlinearAlpha(Newton, AlphaParameters):
 
     def change_step(self, t: float, state: State, new: float) -> State:
         """The state as a step of length `new` expects it."""
-        return self.start(t, new, state.q, state.v)
+        if self.alpha_m != self.alpha_f:
+            return self.start(t, new, state.q, state.v)
+        still = state.carried[: -3 * len(state.q)]  # A = a, whatever the step
+        points = middles(state.q, state.v, new)
+        return State(state.q, state.v, np.concatenate([still, *points]))
 
 
 class EnergyMomentum(Newton):

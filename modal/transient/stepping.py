@@ -63,14 +63,16 @@ def attempted(
 class FixedSteps:
     """`count` equal steps over t_span, of which `done` are finished.
 
-    A refused step is divided into parts of 2^−level of its length. Raises ConvergenceError where a
-    part of 2^−DIVISIONS is refused too.
+    A refused step is divided into parts of 2^−level of its length. They become twice as long at
+    every eighth part, or with the next step. Raises ConvergenceError where a part of 2^−DIVISIONS
+    is refused too.
     """
 
     integrator: Integrator
     t_span: tuple[float, float]
     count: int
     done: int = 0
+    level: int = 0  # of the parts with which the next step begins
 
     @property
     def first_length(self) -> float:
@@ -88,8 +90,7 @@ class FixedSteps:
         self, t: float, h: float, state: State
     ) -> tuple[State, tuple[tuple[float, float, Stages], ...]]:
         """The state after one step, and its parts."""
-        total, ticks, level = 1 << DIVISIONS, 0, 0
-        last = h
+        total, ticks, level, last = 1 << DIVISIONS, 0, self.level, h
         parts: list[tuple[float, float, Stages]] = []
         while ticks < total:
             start, length = t + h * (ticks / total), float(np.ldexp(h, -level))
@@ -102,17 +103,18 @@ class FixedSteps:
             (state, stages), last = result, length
             parts.append((start, length, stages))
             ticks += total >> level
-            if level and ticks % (total >> (level - 1)) == 0:
+            if level and ticks % (total >> max(level - 3, 0)) == 0:
                 level -= 1
+        self.level = level
         if last != h:
             state = self.integrator.change_step(t + h, state, h)
         return state, tuple(parts)
 
     def position(self) -> dict[str, Any]:
-        return dict(done=self.done)
+        return dict(done=self.done, level=self.level)
 
     def restore(self, position: dict[str, Any]) -> None:
-        self.done = int(position["done"])
+        self.done, self.level = int(position["done"]), int(position.get("level", 0))
 
 
 @dataclass

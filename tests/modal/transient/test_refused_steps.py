@@ -96,9 +96,11 @@ class Exponential:
     def __init__(self, longest: float, wall: float = np.inf) -> None:
         self.longest, self.wall = longest, wall
         self.lengths: list[float] = []
+        self.refused: list[float] = []
 
     def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         if h > self.longest or t <= self.wall < t + h:
+            self.refused.append(h)
             raise assembly.ConvergenceError(f"the step from {t:g} by {h:g}")
         self.lengths.append(h)
         q = state.q * np.exp(-h)
@@ -120,9 +122,41 @@ def test_fixed_steps_keep_their_instants_and_end_where_nothing_is_left_to_divide
     assert [a.start for a in accepted] == [0.0, 0.25, 0.5, 0.75]
     assert all(sum(h for _, h, _ in a.parts) == a.length for a in accepted)
     assert integrator.lengths == [0.0625] * 16
+    assert integrator.refused == [0.25, 0.125, 0.125, 0.125, 0.125]
     assert accepted[-1].state.q[0] == pytest.approx(np.exp(-1.0), rel=1e-14)
     with pytest.raises(assembly.ConvergenceError, match=r"the step from 0\.3"):
         list(stepping.FixedSteps(Exponential(1.0, wall=1.0 / 3.0), (0.0, 1.0), 4).run(one))
+
+
+def test_parts_become_longer_again_behind_an_instant_that_needs_short_ones() -> None:
+    """A step that is hard in its first 1024th takes eight parts of a length at most, not 1024."""
+
+    class Hard(Exponential):
+        def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
+            self.longest = 2.0**-10 if t < 2.0**-10 else 1.0
+            return super().step(t, h, state)
+
+    hard, one = Hard(1.0), State(np.ones(1), -np.ones(1), np.ones(1))
+    steps = stepping.FixedSteps(hard, (0.0, 4.0), 4)  # type: ignore[arg-type]
+    *_, last = steps.run(one)
+    parts = [8, 4, 4, 4, 4, 4, 4, 4, 4, 2, 1]
+    assert hard.lengths == np.repeat(2.0 ** np.arange(-10, 1), parts).tolist()
+    assert last.state.q[0] == pytest.approx(np.exp(-4.0), rel=1e-14)
+
+
+def test_a_divided_step_begins_with_the_accelerations_that_are_known() -> None:
+    """Those of the step before solve the same equations as those of a start."""
+    machine = two_links()
+    n = machine.freeze(0.0).n
+    for rho in (1.0, 0.8):
+        steps = NonlinearAlpha(machine, lambda t: np.zeros(n), rho)
+        state = steps.start(0.0, 1e-3, *np.zeros((2, n)))
+        for k in range(3):
+            state, _ = steps.step(1e-3 * k, 1e-3, state)
+        again = steps.start(3e-3, 5e-4, state.q, state.v).carried
+        found = steps.change_step(3e-3, state, 5e-4).carried
+        np.testing.assert_allclose(found, again, rtol=1e-6, atol=1e-7 * np.abs(again).max())
+        steps.destroy()
 
 
 def test_adaptive_steps_take_a_refusal_for_an_error() -> None:
