@@ -137,7 +137,7 @@ def test_parts_become_longer_again_behind_an_instant_that_needs_short_ones() -> 
             return super().step(t, h, state)
 
     hard, one = Hard(1.0), State(np.ones(1), -np.ones(1), np.ones(1))
-    steps = stepping.FixedSteps(hard, (0.0, 4.0), 4)  # type: ignore[arg-type]
+    steps = stepping.FixedSteps(hard, (0.0, 4.0), 4)
     *_, last = steps.run(one)
     parts = [8, 4, 4, 4, 4, 4, 4, 4, 4, 2, 1]
     assert hard.lengths == np.repeat(2.0 ** np.arange(-10, 1), parts).tolist()
