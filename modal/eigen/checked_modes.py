@@ -133,21 +133,21 @@ def in_order(problem: ModeProblem, pairs: Pairs) -> Pairs:
 
 def condition_numbers(quadratic: Quadratic, lam: Complex, X: Complex, Y: Complex) -> Array:
     """(|λ|²‖M‖ + |λ|‖C‖ + ‖K‖)‖x‖‖y‖ / (|λ| |yᴴ(2λM + C)x|) of every mode."""
-    size = _sizes(lam, X) * _sizes(lam, Y) * quadratic.weights(lam)
+    size = _sizes(lam, X, Y) * quadratic.weights(lam)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(size / (np.abs(lam) * np.abs(quadratic.pairing(lam, Y, X))))
 
 
-def _sizes(lam: Complex, X: Complex) -> Array:
-    """‖x‖ of every column; in a cluster, whose members a perturbation mixes, the norm of them all.
+def _sizes(lam: Complex, X: Complex, Y: Complex) -> Array:
+    """‖x‖‖y‖ of every pair; in a cluster, whose members a perturbation mixes, the norms of all.
 
     With YᴴQ′X the identity on the cluster, E changes its eigenvalues by those of −YᴴEX, which
     ‖Y‖‖X‖‖E‖ bounds.
     """
-    out = np.linalg.norm(X, axis=0)
+    out = np.linalg.norm(X, axis=0) * np.linalg.norm(Y, axis=0)
     for group in clusters(lam):
         if len(group) > 1:
-            out[group] = np.linalg.norm(X[:, group], 2)
+            out[group] = np.prod([np.linalg.norm(V[:, group], 2) for V in (X, Y)])
     return np.asarray(out)
 
 

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
 from modal.eigen.tolerances import GROUP, HALF, ROUND_OFF
 from modal.types import Array, Complex, Index, Mask
@@ -185,9 +187,8 @@ def clusters(eigenvalues: Complex, distance: float = GROUP) -> list[list[int]]:
             continue
         lam = eigenvalues[block]
         near = np.abs(lam[:, None] - lam) <= distance * np.abs(lam)[:, None]
-        near |= near.T
-        for _ in range(len(block).bit_length()):
-            near = near.astype(float) @ near > 0.0
-        first = near.argmax(axis=1)
-        groups += [block[first == g].tolist() for g in np.unique(first)]
+        i, j = np.nonzero(np.triu(near | near.T, 1))
+        links = coo_matrix((np.ones(len(i)), (i, j)), shape=near.shape)
+        count, label = connected_components(links, directed=False)
+        groups += [block[label == g].tolist() for g in range(count)]
     return sorted(groups)
