@@ -403,9 +403,9 @@ class StackMethod(SpaceMethod):
         return space
 
     def _counts(self, whole: SmoothSpace, some: Array) -> bool:
-        """Whether all modes of the points prove what no box does."""
+        """Whether all modes of every point prove what no box does."""
         _, proof, settled, _ = self.proved(whole, some)
-        return bool(((proof == COUNT) & ~settled[:, 0]).any())
+        return bool(((proof == COUNT) & ~settled[:, 0]).all())
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         return None
