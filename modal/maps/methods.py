@@ -391,7 +391,7 @@ class StackMethod(SpaceMethod):
         try:
             space = SmoothSpace(self.family, at, self.k, self.tolerance, whole=n)
             whole = space.completed()
-            if n <= WHOLE or self._counts(whole, at.take(spread(len(at), 3))):
+            if n <= WHOLE or self._counts(whole, at.take(spread(len(at), 5))):
                 space = whole
             if not space.complete:
                 space.train(at)
