@@ -360,8 +360,8 @@ class StackMethod(SpaceMethod):
 
     def proved(self, space: Any, points: Array) -> Proved:
         """By all modes where the basis holds them; else none grows where a box holds none."""
-        k, most = space.wanted, 2 * self.family.n if space.complete else space.wanted
-        every = space.solve(points, most)
+        k = space.wanted
+        every = space.solve(points, every=space.complete)
         growth, bound = every.modes.eigenvalues.real[:, k:], every.bounds.error_bound[:, k:]
         decays = (growth < -SURE * bound) | np.isnan(growth)  # not where a bound is not known
         counted = decays.all(axis=1) & space.complete
@@ -390,7 +390,9 @@ class StackMethod(SpaceMethod):
         checked = self.grid.drawn(self.checks, seed=9)
         try:
             space = SmoothSpace(self.family, at, self.k, self.tolerance, whole=n)
-            space = space.completed() if n <= WHOLE else space
+            whole = space.completed()
+            if n <= WHOLE or self._counts(whole, at.take(spread(len(at), 5))):
+                space = whole
             if not space.complete:
                 space.train(at)
         except BasisError:
@@ -400,12 +402,22 @@ class StackMethod(SpaceMethod):
         spot_check(space, [point for point in checked if point in held], self.checks)
         return space
 
+    def _counts(self, whole: SmoothSpace, some: Array) -> bool:
+        """Whether all modes of every point prove what no box does."""
+        _, proof, settled, _ = self.proved(whole, some)
+        return bool(((proof == COUNT) & ~settled[:, 0]).all())
+
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         return None
 
     def _private(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
-        """The whole space, for a proof or a growth rate that needs all modes."""
-        return None if self.space is None or self.space.complete else self.space.completed()
+        """A sharper basis for growth rates, the whole space for a proof that needs all modes."""
+        if self.space is None or self.space.complete:
+            return None
+        if needed.max() < self.tolerance:
+            self.space.tolerance = max(float(needed.min()), SHARPEST)
+            self.space.train(at.take(left))
+        return self.space if needed.max() < self.tolerance else self.space.completed()
 
 
 def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:

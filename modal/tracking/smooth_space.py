@@ -149,10 +149,13 @@ class SmoothSpace(Space):
         """The basis spans everything."""
         return self.V.shape[1] == self.family.n
 
-    def solve(self, points: Array, k: int | None = None) -> CertifiedModes:
-        """Modes and bounds of times in the present basis, as many as wanted, or k."""
+    def solve(self, points: Array, every: bool = False) -> CertifiedModes:
+        """Modes and bounds of times in the present basis, as many as wanted, or all."""
         at, full = self.on(points), self.family.motion.matrices(points)
-        modes = self.lowest(at, k or self.wanted)
+        modes = self.lowest(at, 2 * self.V.shape[1] if every else self.wanted)
+        if every:
+            last = np.flatnonzero(~np.isnan(modes.eigenvalues).all(axis=0)).max(initial=-1)
+            modes = modes.first(max(self.wanted, last + 1))
         values, q, u = modes.eigenvalues, self.V @ modes.right, self.V @ modes.left
         dual = quadratic(transposed(full), values.conj(), u)
         try:

@@ -82,6 +82,26 @@ def test_points_of_a_mechanism_are_frozen_and_judged_together(
     assert calls.count(8) == 3 and sum(calls) <= 24 + 8  # and what a map asks of single points
 
 
+@pytest.mark.parametrize("b", [0.0, 1e-3])
+def test_all_modes_are_found_only_where_a_proof_needs_them(
+    monkeypatch: pytest.MonkeyPatch, b: float
+) -> None:
+    """Growth rates below the tolerance, of undamped links, take a sharper basis."""
+    solve, calls = SmoothSpace.solve, list[tuple[bool, float]]()
+
+    def counted(self: SmoothSpace, points: Any, every: bool = False) -> Any:
+        calls.append((every, self.tolerance))
+        return solve(self, points, every)
+
+    monkeypatch.setattr(SmoothSpace, "solve", counted)
+    axes = AXES | dict(turn=AXES["turn"][:2])
+    found = stability_map(Linkage(8, b), over=axes, checks=0, progress=False)
+    assert (found.verdict == (0 if b else 2)).all()
+    (first, _), *others = calls
+    assert first and others and all(every == (b > 0.0) for every, _ in others)
+    assert b or min(tolerance for _, tolerance in others) < 1e-7
+
+
 @pytest.mark.parametrize("k", [3, 6])
 def test_a_point_of_singular_stiffness_is_solved_by_itself(k: int) -> None:
     """Also where there are fewer modes than asked for."""
@@ -102,8 +122,8 @@ def test_a_point_of_singular_stiffness_is_solved_by_itself(k: int) -> None:
 def test_a_mode_without_a_bound_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     solve = SmoothSpace.solve
 
-    def lost(self: SmoothSpace, points: Any, k: int | None = None) -> Any:
-        found = solve(self, points, k)
+    def lost(self: SmoothSpace, points: Any, every: bool = False) -> Any:
+        found = solve(self, points, every)
         found.bounds.error_bound[:, 2:] = np.nan
         return found
 
