@@ -222,10 +222,13 @@ class Spectra:
         parts = np.abs(lowest.swapaxes(1, 2) @ M @ displaced) ** 2
         return cls(values, (parts / parts.sum(axis=1, keepdims=True)).cumsum(axis=1).swapaxes(0, 1))
 
-    def fastest(self, k: int) -> float:
-        """Largest |λ| of the k-th mode, rad/s, of those with the smallest."""
-        rising = np.sort(np.abs(self.values), axis=1)
-        return float(rising[:, min(2 * k, rising.shape[1]) - 1].max())
+    def fastest(self, k: int, period: float = 0.0) -> float:
+        """Largest |λ|, rad/s, of the k modes with the smallest; of those only which do not decay,
+        beside the slowest, to less than round-off within a period, and that twice over."""
+        order = np.argsort(np.abs(self.values), axis=1, kind="stable")[:, : 2 * k]
+        slow = np.take_along_axis(self.values, order, axis=1)
+        decay = slow.real - slow.real.max(axis=1, keepdims=True, initial=-np.inf)
+        return float(np.abs(slow[decay * period >= 2.0 * LOST]).max(initial=0.0))
 
     def split(self, m: int) -> tuple[Complex, Complex]:
         """λ of the modes of the m lowest shapes (S, 2m), and of the others."""
