@@ -151,6 +151,13 @@ class ChartMotion:
         return residual_error(source, np.array([t]), *states)[1]
 
 
+def lasting_speed(values: Complex, period: float) -> float:
+    """Largest |λ|, rad/s, of eigenvalues (S, N) of frozen instants that do not decay, beside the
+    slowest, to the square of round-off within a period; 0 of none."""
+    decay = values.real - values.real.max(axis=1, keepdims=True, initial=-np.inf)
+    return float(np.abs(values[decay * period >= 2.0 * LOST]).max(initial=0.0))
+
+
 def states_of(frequencies: Array, H: Array) -> Array:
     """A (..., 2r, 2r) of x' = A x, x = (ω η, η̇), from H (..., r, 2r)."""
     r = len(frequencies)
@@ -227,8 +234,7 @@ class Spectra:
         beside the slowest, to less than round-off within a period, and that twice over."""
         order = np.argsort(np.abs(self.values), axis=1, kind="stable")[:, : 2 * k]
         slow = np.take_along_axis(self.values, order, axis=1)
-        decay = slow.real - slow.real.max(axis=1, keepdims=True, initial=-np.inf)
-        return float(np.abs(slow[decay * period >= 2.0 * LOST]).max(initial=0.0))
+        return lasting_speed(slow, period)
 
     def split(self, m: int) -> tuple[Complex, Complex]:
         """λ of the modes of the m lowest shapes (S, 2m), and of the others."""

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.eigen.tolerances import ZERO
-from modal.periodic.chart_motion import ChartMotion, accelerations_of, slow_first, states_of
+from modal.periodic.chart_motion import (
+    INSTANTS,
+    ChartMotion,
+    accelerations_of,
+    lasting_speed,
+    slow_first,
+    states_of,
+)
 from modal.periodic.collocation import ALIASED, GAUSS, Multipliers, refinements, speeds_of
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.periodic_modes import conditions_of
@@ -74,7 +81,11 @@ class Panel:
         H = self.polynomial(point)
         if H.shape[2] > 2 * H.shape[1]:
             H = accelerations_of(H)
-        fastest = max(self.fastest, speed * RESOLUTION / ALIASED)
+        fastest = self.fastest
+        if self.decaying:
+            few = states_of(self.frequencies, H[:: max(1, len(H) // INSTANTS)])
+            fastest = min(fastest, lasting_speed(np.linalg.eigvals(few).astype(complex), period))
+        fastest = max(fastest, speed * RESOLUTION / ALIASED)
         rule = Tableau(5, radau=True) if self.decaying else GAUSS
         steps = fastest * period / RESOLUTION * len(GAUSS.c) / len(rule.c)
         count = max(FEWEST, int(np.ceil(steps)))
