@@ -127,10 +127,10 @@ class Panel:
     @classmethod
     def restored(cls, a: Mapping[str, NDArray[Any]]) -> Panel:
         """The panel of stored arrays."""
-        deviation, fastest, whole, decaying = (float(x) for x in a["numbers"])
+        deviation, fastest, whole, *decaying = (float(x) for x in a["numbers"])
         degrees = tuple(int(x) for x in a["degrees"])
         polynomial = ParameterPolynomial(a["low"], a["high"], degrees, a["table"], deviation)
-        kind = bool(whole), bool(decaying)
+        kind = bool(whole), any(decaying)  # older stores have no such number
         return cls(polynomial, a["frequencies"], fastest, *kind, a["measured"])
 
 
