@@ -149,7 +149,7 @@ class ChartMethod(Method):
         self._measure(motions, motion)
         if every is not None:
             boxes = decaying_boxes(every, lambda x: matrices(*x), self._turning, axes, k, SMOOTH)
-            speeds = [spectra.fastest(int(box[-2]), shortest) for box in boxes]
+            speeds = [spectra.fastest(int(box[-2])) for box in boxes]
             self.proved = np.column_stack([boxes, speeds])
 
     def _divide(

@@ -15,6 +15,7 @@ from modal.maps.grid import Grid
 from modal.periodic import chart_panel
 from modal.periodic.chart_method import ChartMethod, with_bases
 from modal.periodic.chart_panel import Panel
+from modal.periodic.chart_motion import lasting_speed
 from modal.periodic.collocation import refinements
 from modal.periodic.hill import hill_chart
 from modal.periodic.slow_motion import slow_motion
@@ -287,6 +288,15 @@ def test_steps_of_a_slow_mode_damp_what_is_overdamped() -> None:
     assert found.complete_to <= 2.5 * 20 / period
     aliased = next(refinements(half, frequencies, period, 20))
     assert aliased.logs.real.max() > 0.5 * slow * period
+
+
+def test_modes_that_are_lost_to_round_off_in_a_period_need_no_steps() -> None:
+    """Twice over, beside the slowest, at every instant: −2 log ε = 72."""
+    first, later = [-1.0 + 10.0j, -70.0 + 0.0j, -74.0 + 0.0j], [-9.0 + 5.0j, -8.0, -200.0]
+    values = np.array([first, later])
+    assert lasting_speed(values, 1.0) == 70.0
+    assert lasting_speed(values, 0.98) == 74.0
+    assert lasting_speed(values, 0.0) == 200.0
 
 
 @pytest.mark.slow
