@@ -42,7 +42,7 @@ from modal.periodic.floquet import BASIS_ACCURACY, floquet
 from modal.periodic.floquet_modes import periodic_verdict
 from modal.periodic.periodic_modes import distances
 from modal.periodic.sampling import sampling
-from modal.periodic.tolerances import DENSE, FASTER, REFINEMENTS, RESOLVED, SMOOTH
+from modal.periodic.tolerances import DENSE, FASTER, GAIN, REFINEMENTS, RESOLVED, SMOOTH
 from modal.proofs.judge import COUNT, MODES, Verdict
 from modal.provenance.fingerprint import TIMES, MotionProbe, PointPrints
 from modal.reduction.interpolation import ParameterPolynomial, parameter_polynomial
@@ -144,14 +144,21 @@ class ChartMethod(Method):
             raise AccuracyError("the matrices are not smooth functions of the parameters")
         samples = [polynomial(self._vector(point)) for point in points]
         spectra = Spectra.of(motion, samples)
-        self._divide(motion, polynomial, spectra, whole)
+        shortest = min(self.period(point) for point in self.grid.points())
+        self._divide(motion, polynomial, spectra, whole, shortest)
         self._measure(motions, motion)
         if every is not None:
             boxes = decaying_boxes(every, lambda x: matrices(*x), self._turning, axes, k, SMOOTH)
-            self.proved = np.array([[*box, spectra.fastest(int(box[-2]))] for box in boxes])
+            speeds = [spectra.fastest(int(box[-2])) for box in boxes]
+            self.proved = np.column_stack([boxes, speeds])
 
     def _divide(
-        self, motion: ChartMotion, polynomial: ParameterPolynomial, spectra: Spectra, whole: bool
+        self,
+        motion: ChartMotion,
+        polynomial: ParameterPolynomial,
+        spectra: Spectra,
+        whole: bool,
+        shortest: float,
     ) -> None:
         """Panels: points with the same number of slow coordinates."""
         points = np.array([self._vector(point) for point in self.grid.points()])
@@ -159,7 +166,12 @@ class ChartMethod(Method):
         rates, place = np.unique(periods, return_inverse=True)
         # A verdict on all modes needs all shapes.
         r = len(motion.frequencies)
-        fastest = spectra.fastest(r if whole and r > WHOLE else self.k)
+        number = r if whole and r > WHOLE else self.k
+        fastest = spectra.fastest(number)
+        # Overdamped modes that decay to nothing need no steps that resolve them.
+        lasting = fastest if whole else spectra.fastest(number, shortest)
+        decaying = lasting <= GAIN * fastest
+        fastest = lasting if decaying else fastest
         kept = np.array([r if whole else spectra.slow(min(self.k, r), rate) for rate in rates])
         for m in np.unique(kept):
             rows = np.flatnonzero(kept[place] == m)
@@ -170,11 +182,12 @@ class ChartMethod(Method):
                 harmonics = int(SHARE * spectra.gap(m) / rate)
                 found = panel_of(
                     motion, lambda x: accelerations_of(polynomial(x)),
-                    lambda x: 2.0 * np.pi / self._turning(x), box, m, fastest, harmonics,
+                    lambda x: 2.0 * np.pi / self._turning(x), box, m, fastest, harmonics, decaying,
                 )  # fmt: skip
                 m = spectra.slow(m + 1, rate)
             self.places[rows] = len(self.panels)
-            self.panels.append(found or Panel(polynomial, motion.frequencies, fastest, whole))
+            found = found or Panel(polynomial, motion.frequencies, fastest, whole, decaying)
+            self.panels.append(found)
 
     def _measure(self, motions: Motions, motion: ChartMotion) -> None:
         """Enter the errors by shapes, elimination and polynomials found at points of each panel."""
@@ -334,7 +347,7 @@ def _difference(given: Motion, motion: ChartMotion, panel: Panel, x: Array) -> A
         """By all shapes, of the period that begins at part `first`."""
         table = np.roll(matrices, -first, axis=0)[None]
         constant = ParameterPolynomial(x, x, (0,) * len(x), table)
-        reference = Panel(constant, motion.frequencies, panel.fastest, panel.whole)
+        reference = replace(panel, polynomial=constant, frequencies=motion.frequencies)
         return next(reference.multipliers(x, period))
 
     exact, found = of_all(0), next(panel.multipliers(x, period))

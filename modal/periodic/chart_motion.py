@@ -151,6 +151,13 @@ class ChartMotion:
         return residual_error(source, np.array([t]), *states)[1]
 
 
+def lasting_speed(values: Complex, period: float) -> float:
+    """Largest |λ|, rad/s, of eigenvalues (S, N) of frozen instants that do not decay, beside the
+    slowest, to the square of round-off within a period; 0 of none."""
+    decay = values.real - values.real.max(axis=1, keepdims=True, initial=-np.inf)
+    return float(np.abs(values[decay * period >= 2.0 * LOST]).max(initial=0.0))
+
+
 def states_of(frequencies: Array, H: Array) -> Array:
     """A (..., 2r, 2r) of x' = A x, x = (ω η, η̇), from H (..., r, 2r)."""
     r = len(frequencies)
@@ -222,10 +229,12 @@ class Spectra:
         parts = np.abs(lowest.swapaxes(1, 2) @ M @ displaced) ** 2
         return cls(values, (parts / parts.sum(axis=1, keepdims=True)).cumsum(axis=1).swapaxes(0, 1))
 
-    def fastest(self, k: int) -> float:
-        """Largest |λ| of the k-th mode, rad/s, of those with the smallest."""
-        rising = np.sort(np.abs(self.values), axis=1)
-        return float(rising[:, min(2 * k, rising.shape[1]) - 1].max())
+    def fastest(self, k: int, period: float = 0.0) -> float:
+        """Largest |λ|, rad/s, of the k modes with the smallest; of those only which do not decay,
+        beside the slowest, to less than round-off within a period, and that twice over."""
+        order = np.argsort(np.abs(self.values), axis=1, kind="stable")[:, : 2 * k]
+        slow = np.take_along_axis(self.values, order, axis=1)
+        return lasting_speed(slow, period)
 
     def split(self, m: int) -> tuple[Complex, Complex]:
         """λ of the modes of the m lowest shapes (S, 2m), and of the others."""

@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modal.eigen.tolerances import ZERO
-from modal.periodic.chart_motion import ChartMotion, accelerations_of, slow_first, states_of
-from modal.periodic.collocation import ALIASED, Multipliers, refinements, speeds_of
+from modal.periodic.chart_motion import (
+    INSTANTS,
+    ChartMotion,
+    accelerations_of,
+    lasting_speed,
+    slow_first,
+    states_of,
+)
+from modal.periodic.collocation import ALIASED, GAUSS, Multipliers, refinements, speeds_of
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.periodic_modes import conditions_of
 from modal.periodic.slow_motion import slow_motion
@@ -31,6 +38,7 @@ from modal.reduction.interpolation import (
     fourier_interpolant,
     parameter_polynomial,
 )
+from modal.transient.integrators.tableau import Tableau
 from modal.types import Array
 
 
@@ -40,7 +48,8 @@ class Panel:
     eliminated, the matrices [M, K ω⁻¹, C + D] (J, m, 3m).
 
     frequencies (m,): ω of the slow coordinates, rad/s. fastest: |λ| of the k-th mode, rad/s.
-    whole: whether the coordinates are all degrees of freedom of the models.
+    whole: whether the coordinates are all degrees of freedom of the models. decaying: whether some
+    of the k modes decay to nothing, which `fastest` leaves out and L-stable steps damp.
     measured (2, j): speeds of exponents, rising, rad/s, and the errors by shapes, elimination and
     polynomial of those up to each, per unit condition, 1/s.
     """
@@ -49,6 +58,7 @@ class Panel:
     frequencies: Array
     fastest: float
     whole: bool = False
+    decaying: bool = False
     measured: Array = field(default_factory=lambda: np.zeros((2, 1)))
 
     def with_errors(self, speeds: Array, errors: Array) -> Panel:
@@ -71,8 +81,14 @@ class Panel:
         H = self.polynomial(point)
         if H.shape[2] > 2 * H.shape[1]:
             H = accelerations_of(H)
-        fastest = max(self.fastest, speed * RESOLUTION / ALIASED)
-        count = max(FEWEST, int(np.ceil(fastest * period / RESOLUTION)))
+        fastest = self.fastest
+        if self.decaying:
+            few = states_of(self.frequencies, H[:: max(1, len(H) // INSTANTS)])
+            fastest = min(fastest, lasting_speed(np.linalg.eigvals(few).astype(complex), period))
+        fastest = max(fastest, speed * RESOLUTION / ALIASED)
+        rule = Tableau(5, radau=True) if self.decaying else GAUSS
+        steps = fastest * period / RESOLUTION * len(GAUSS.c) / len(rule.c)
+        count = max(FEWEST, int(np.ceil(steps)))
         steps = min(count + count % 2, MOST_STEPS)  # an even number
         # Thousands of steps of slow coordinates cost less than groups that are told apart.
         apart = self._decoupled(H, period) if self.whole or 4 * steps > MOST_STEPS else None
@@ -80,7 +96,7 @@ class Panel:
             yield apart
             return
         half = fourier_interpolant(H, 0.0, 1.0, ZERO).many
-        yield from refinements(half, self.frequencies, period, steps)
+        yield from refinements(half, self.frequencies, period, steps, rule)
 
     def _decoupled(self, H: Array, period: float) -> Multipliers | None:
         """All multipliers from accelerations H (J, m, 2m); None where no modes are fast, or groups
@@ -105,16 +121,17 @@ class Panel:
         return {
             "low": p.low, "high": p.high, "degrees": np.array(p.degrees), "table": p.table,
             "frequencies": self.frequencies, "measured": self.measured,
-            "numbers": np.array([p.deviation, self.fastest, self.whole]),
+            "numbers": np.array([p.deviation, self.fastest, self.whole, self.decaying]),
         }  # fmt: skip
 
     @classmethod
     def restored(cls, a: Mapping[str, NDArray[Any]]) -> Panel:
         """The panel of stored arrays."""
-        deviation, fastest, whole = (float(x) for x in a["numbers"])
+        deviation, fastest, whole, *decaying = (float(x) for x in a["numbers"])
         degrees = tuple(int(x) for x in a["degrees"])
         polynomial = ParameterPolynomial(a["low"], a["high"], degrees, a["table"], deviation)
-        return cls(polynomial, a["frequencies"], fastest, bool(whole), a["measured"])
+        kind = bool(whole), any(decaying)  # older stores have no such number
+        return cls(polynomial, a["frequencies"], fastest, *kind, a["measured"])
 
 
 def panel_of(
@@ -125,6 +142,7 @@ def panel_of(
     m: int,
     fastest: float,
     harmonics: int,
+    decaying: bool,
 ) -> Panel | None:
     """The panel over a box with m slow coordinates; None where these are not apart or not smooth.
 
@@ -145,4 +163,6 @@ def panel_of(
     if not all(np.all(np.isfinite(slow(np.array(end)))) for end in ends):
         return None
     polynomial = parameter_polynomial(slow, *box, TOLERANCE, sizes)
-    return None if polynomial is None else Panel(polynomial, frequencies, fastest)
+    if polynomial is None:
+        return None
+    return Panel(polynomial, frequencies, fastest, decaying=decaying)

@@ -25,7 +25,7 @@ from modal.types import Array, Complex
 
 GAUSS = Tableau(3)
 SHARP = Tableau(8)  # of order 16: for accuracies near round-off
-ALIASED = 1.5  # rad a step from which a mode is not resolved
+ALIASED = 1.5  # rad a step of three stages from which a mode is not resolved
 
 
 def step_maps(A: Sampled, t0: float, t1: float, steps: int) -> Iterator[Array]:
@@ -59,17 +59,22 @@ class Multipliers:
 
 
 def refinements(
-    half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
+    half: Callable[[Array], Array],
+    frequencies: Array,
+    period: float,
+    steps: int,
+    rule: Tableau = GAUSS,
 ) -> Iterator[Multipliers]:
     """Of one period by `steps` steps, then by twice as many, and so on.
 
     half(phases): H (P, m, 2m) at parts of the period. frequencies (m,): ω. steps: an even number.
     """
-    before = la.eigvals(second_order_monodromy(half, frequencies, period, steps // 2))
+    aliased = ALIASED * len(rule.c) / len(GAUSS.c)
+    before = la.eigvals(second_order_monodromy(half, frequencies, period, steps // 2, rule))
     # Half the order next to the edge of a tongue, where two multipliers meet: errors are roots.
-    from_half = 1.0 / (2.0 ** (0.5 * GAUSS.order) - 1.0)
+    from_half = 1.0 / (2.0 ** (0.5 * rule.order) - 1.0)
     while True:
-        fine = second_order_monodromy(half, frequencies, period, steps)
+        fine = second_order_monodromy(half, frequencies, period, steps, rule)
         values, left, right = la.eig(fine, left=True, right=True)
         pairing = np.abs((left.conj() * right).sum(axis=0))
         conditions = 1.0 / np.maximum(pairing, np.finfo(float).eps)
@@ -84,9 +89,11 @@ def refinements(
         logs = np.where(known, logs, np.log(np.maximum(smallest, np.finfo(float).tiny)))
         speeds = speeds_of(right, frequencies)
         # Exponents of aliased shapes are next to others of half the steps by chance.
-        resolved = speeds * period <= ALIASED * steps
+        resolved = speeds * period <= aliased * steps
         settled = (gap < 0.5) | ~known
-        complete_to = np.inf if np.all(resolved & settled) else ALIASED * steps / period
+        # What Radau steps do not resolve decays by the steps, and is hidden among the decayed.
+        every = rule is GAUSS and np.all(resolved & settled)
+        complete_to = np.inf if every else aliased * steps / period
         complete_to = complete_to if np.all(settled | ~resolved) else 0.0
         known &= (gap < 0.5) & resolved
         errors = np.where(known, errors, np.inf)
@@ -102,27 +109,35 @@ def speeds_of(vectors: Complex, frequencies: Array) -> Array:
 
 
 def second_order_monodromy(
-    half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
+    half: Callable[[Array], Array],
+    frequencies: Array,
+    period: float,
+    steps: int,
+    rule: Tableau = GAUSS,
 ) -> Array:
     """Φ(T, 0) (2m, 2m) in scaled coordinates (ω η, η̇)."""
-    products = map(product_of, second_order_maps(half, frequencies, period, steps))
+    products = map(product_of, second_order_maps(half, frequencies, period, steps, rule))
     return reduce(lambda total, product: product @ total, products)
 
 
 def second_order_maps(
-    half: Callable[[Array], Array], frequencies: Array, period: float, steps: int
+    half: Callable[[Array], Array],
+    frequencies: Array,
+    period: float,
+    steps: int,
+    rule: Tableau = GAUSS,
 ) -> Iterator[Array]:
     """The maps (S, 2m, 2m) by the steps of a period in scaled coordinates, several at a time."""
-    m, h = len(frequencies), period / steps
-    batch = min(steps, max(1, BATCH_NUMBERS // (len(GAUSS.c) * m) ** 2))
+    m, h, s = len(frequencies), period / steps, len(rule.c)
+    batch = min(steps, max(1, BATCH_NUMBERS // (s * m) ** 2))
     # Allocated once: the system would take such arrays back and clear them at every batch.
-    room = [np.empty((batch, len(GAUSS.c), m, n)) for n in (len(GAUSS.c) * m, 2 * m)]
+    room = [np.empty((batch, s, m, n)) for n in (s * m, 2 * m)]
     for first in range(0, steps, batch):
         starts = np.arange(first, min(first + batch, steps))
-        phases = ((starts[:, None] + GAUSS.c) / steps).ravel()
-        stages = half(phases).reshape(len(starts), len(GAUSS.c), m, 2 * m)
+        phases = ((starts[:, None] + rule.c) / steps).ravel()
+        stages = half(phases).reshape(len(starts), s, m, 2 * m)
         matrix, right = (array[: len(starts)] for array in room)
-        yield _scaled_steps(stages, frequencies, np.full(len(starts), h), matrix, right, GAUSS)
+        yield _scaled_steps(stages, frequencies, np.full(len(starts), h), matrix, right, rule)
 
 
 def sharp_maps(A: Sampled, starts: Array, h: Array) -> Array:
@@ -137,19 +152,19 @@ def sharp_maps(A: Sampled, starts: Array, h: Array) -> Array:
 
 
 def _scaled_steps(
-    stages: Array, frequencies: Array, h: Array, matrix: Array, right: Array, gauss: Tableau
+    stages: Array, frequencies: Array, h: Array, matrix: Array, right: Array, rule: Tableau
 ) -> Array:
     """The maps (S, 2m, 2m) of (ω η, η̇) by steps of lengths h (S,), with H at their nodes (S, s, m,
     2m), which is overwritten."""
     one = np.ones((len(h), len(frequencies)))
     units = np.hstack([h[:, None] * frequencies, one])  # (ω η, η̇) of (η/h, η̇)
     stages *= (h[:, None] * units)[:, None, None]
-    maps = _steps(stages, matrix, right, gauss)
+    maps = _steps(stages, matrix, right, rule)
     maps *= units[:, :, None] / units[:, None]
     return maps
 
 
-def _steps(stages: Array, matrix: Array, right: Array, gauss: Tableau) -> Array:
+def _steps(stages: Array, matrix: Array, right: Array, rule: Tableau) -> Array:
     """The maps (S, 2m, 2m) of (η/h, η̇) by steps, with [h²K, hC] at their nodes (S, s, m, 2m).
 
     η̈ = K η + C η̇. The unknowns are g_i = h Σ_j a_ij k_j of the accelerations k_j at the nodes: the
@@ -159,17 +174,17 @@ def _steps(stages: Array, matrix: Array, right: Array, gauss: Tableau) -> Array:
     """
     S, _, m, _ = stages.shape
     K, C = stages[..., :m], stages[..., m:]
-    blocks = matrix.reshape(S, len(gauss.c), m, len(gauss.c), m)
-    np.multiply(K[:, :, :, None, :], -gauss.a[:, None, :, None], out=blocks)
-    for i in range(len(gauss.c)):
+    blocks = matrix.reshape(S, len(rule.c), m, len(rule.c), m)
+    np.multiply(K[:, :, :, None, :], -rule.a[:, None, :, None], out=blocks)
+    for i in range(len(rule.c)):
         blocks[:, i, :, i] -= C[:, i]
-    np.einsum("siaja->sija", blocks)[...] += gauss.inverse[:, :, None]
+    np.einsum("siaja->sija", blocks)[...] += rule.inverse[:, :, None]
     right[..., :m], right[..., m:] = K, 0.0
-    np.einsum("siaa->sia", right[..., m:])[...] = gauss.inverse.sum(axis=1)[:, None]
-    n = len(gauss.c) * m
+    np.einsum("siaa->sia", right[..., m:])[...] = rule.inverse.sum(axis=1)[:, None]
+    n = len(rule.c) * m
     g = np.linalg.solve(matrix.reshape(S, n, n), right.reshape(S, n, 2 * m))
-    maps: Array = (gauss.ends @ g.reshape(S, len(gauss.c), -1)).reshape(S, 2 * m, 2 * m)
-    first, last = 1.0 - gauss.ends.sum(axis=1)
+    maps: Array = (rule.ends @ g.reshape(S, len(rule.c), -1)).reshape(S, 2 * m, 2 * m)
+    first, last = 1.0 - rule.ends.sum(axis=1)
     np.einsum("saa->sa", maps[:, :m, m:])[...] += first
     np.einsum("saa->sa", maps[:, :m, :m])[...] += 1.0
     np.einsum("saa->sa", maps[:, m:, m:])[...] += last

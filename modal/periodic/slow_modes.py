@@ -237,8 +237,9 @@ def slow_modes(
             break
     if best is None:
         raise ConvergenceError(
-            f"Floquet: {MOST_STEPS} steps a period do not give the multipliers to {tolerance:.1e}; "
-            "ask for fewer modes (k) or a larger tolerance"
+            f"Floquet: the multipliers are not found to {tolerance:.1e}: round-off of larger ones "
+            f"hides them, or {MOST_STEPS} steps a period are too few; ask for fewer modes (k) or a "
+            "larger tolerance"
         )
     return best
 

@@ -1,4 +1,4 @@
-"""Collocation: integrals of Lagrange polynomials, the table of Gauss methods, the stage equations.
+"""Collocation: integrals of Lagrange polynomials, tables of Gauss and Radau, the stage equations.
 
 Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, II.7.
 """
@@ -19,13 +19,18 @@ def integral_coefficients(nodes: Array) -> Array:
 
 
 class Tableau:
-    """Nodes c, weights b and coefficients a of the s-stage Gauss method, on [0, 1]; order 2 s."""
+    """Nodes c, weights b and coefficients a of the s-stage Gauss method, on [0, 1], of order 2 s;
+    or of Radau's with the end as its last node, of order 2 s − 1: L-stable, fast modes decay."""
 
-    def __init__(self, stages: int) -> None:
+    def __init__(self, stages: int, radau: bool = False) -> None:
         if stages not in range(1, 9):
             raise InputError(f"stages: expected 1 to 8, got {stages}")
         points, weights = np.polynomial.legendre.leggauss(stages)
-        self.order = 2 * stages
+        if radau:
+            points = np.polynomial.legendre.legroots([0.0] * (stages - 1) + [-1.0, 1.0])
+            degrees = np.polynomial.legendre.legvander(points, stages - 1).T
+            weights = la.solve(degrees, 2.0 * np.eye(stages)[0])
+        self.order = 2 * stages - radau
         self.c, self.b = 0.5 * (points + 1.0), 0.5 * weights
         # ∫ ℓ_j from 0 to c_i by the rule itself, which is exact: powers lose digits.
         apart, same = self.c[:, None] - self.c, np.eye(stages, dtype=bool)

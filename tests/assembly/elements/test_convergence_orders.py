@@ -23,8 +23,9 @@ import assembly
 import modal
 from assembly import gallery
 from modal.periodic import magnus
-from modal.periodic.collocation import second_order_monodromy
+from modal.periodic.collocation import GAUSS, second_order_monodromy
 from modal.reduction.interpolation import one_by_one
+from modal.transient.integrators.tableau import Tableau
 from tests.support.beam_models import (
     REFERENCES,
     flap_cantilever,
@@ -223,8 +224,12 @@ def second_order_steps() -> list[Case]:
     end = solve_ivp(rate, (0.0, np.pi), start, method="DOP853", rtol=1e-13, atol=1e-14).y[:, -1]
     exact = scale[:, None] * end.reshape(4, 4) / scale
 
-    def error(n: int) -> float:
-        return float(np.abs(second_order_monodromy(accelerations, omega, np.pi, n) - exact).max())
+    def error(n: int, rule: Tableau = GAUSS) -> float:
+        found = second_order_monodromy(accelerations, omega, np.pi, n, rule)
+        return float(np.abs(found - exact).max())
+
+    def damped(n: int) -> float:
+        return error(n, Tableau(5, radau=True))
 
     def states(times: Array) -> Array:
         upper = np.tile(np.hstack([np.zeros((2, 2)), np.diag(omega)]), (len(times), 1, 1))
@@ -236,6 +241,7 @@ def second_order_steps() -> list[Case]:
 
     return [
         Case("second-order steps of charts", error, (8, 16), 6, 0.3),
+        Case("L-stable second-order steps of charts", damped, (4, 8), 9, 0.3),
         Case("second-order steps of whole monodromies", sharp, (2, 4), 16, 1.5),
     ]
 

@@ -15,10 +15,12 @@ from modal.maps.grid import Grid
 from modal.periodic import chart_panel
 from modal.periodic.chart_method import ChartMethod, with_bases
 from modal.periodic.chart_panel import Panel
+from modal.periodic.chart_motion import lasting_speed
 from modal.periodic.collocation import refinements
 from modal.periodic.hill import hill_chart
 from modal.periodic.slow_motion import slow_motion
 from modal.reduction.interpolation import ParameterPolynomial
+from modal.transient.integrators.tableau import Tableau
 from modal.types import Array
 from studies.slider_crank.machine import model
 from tests.support.floquet_cases import mathieu_tongues
@@ -266,6 +268,35 @@ def test_modes_that_the_steps_do_not_resolve_are_not_known() -> None:
         assert np.allclose(np.sort(found.speeds), np.repeat(frequencies, 2), rtol=0.02)
         known = found.logs[np.isfinite(found.errors)]
         assert np.abs(known.real).max() <= 1e-9
+
+
+def test_steps_of_a_slow_mode_damp_what_is_overdamped() -> None:
+    """Gauss steps alias it to about unity, so that round-off hides a slow mode that decays."""
+    frequencies, period, damping = np.array([1.0, 1e4]), 2.0 * np.pi, 6.0
+
+    def half(phases: Array) -> Array:
+        rows = np.hstack([-np.diag(frequencies), -np.diag([damping, 1e5])])
+        return np.repeat(rows[None], len(phases), axis=0)
+
+    slow = -0.5 * damping + np.sqrt(0.25 * damping**2 - 1.0)
+    found = next(refinements(half, frequencies, period, 20, Tableau(5, radau=True)))
+    known = np.isfinite(found.errors)
+    error = np.abs(found.logs[known] - slow * period)
+    assert known.sum() == 1 and np.all(error <= found.errors[known])
+    assert found.errors[known] < 1e-6
+    # Of fast modes that the steps damp nothing is known.
+    assert found.complete_to <= 2.5 * 20 / period
+    aliased = next(refinements(half, frequencies, period, 20))
+    assert aliased.logs.real.max() > 0.5 * slow * period
+
+
+def test_modes_that_are_lost_to_round_off_in_a_period_need_no_steps() -> None:
+    """Twice over, beside the slowest, at every instant: −2 log ε = 72."""
+    first, later = [-1.0 + 10.0j, -70.0 + 0.0j, -74.0 + 0.0j], [-9.0 + 5.0j, -8.0, -200.0]
+    values = np.array([first, later])
+    assert lasting_speed(values, 1.0) == 70.0
+    assert lasting_speed(values, 0.98) == 74.0
+    assert lasting_speed(values, 0.0) == 200.0
 
 
 @pytest.mark.slow
