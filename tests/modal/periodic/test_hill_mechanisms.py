@@ -14,8 +14,8 @@ from modal import floquet, solve
 from modal.maps.grid import Grid
 from modal.periodic import chart_panel
 from modal.periodic.chart_method import ChartMethod, with_bases
-from modal.periodic.chart_panel import Panel
 from modal.periodic.chart_motion import lasting_speed
+from modal.periodic.chart_panel import Panel
 from modal.periodic.collocation import refinements
 from modal.periodic.hill import hill_chart
 from modal.periodic.slow_motion import slow_motion
