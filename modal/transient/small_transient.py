@@ -41,19 +41,20 @@ def small_transient(
         return None
     least = min(tolerance, WEAK)
     count = int(np.ceil(-MODES * np.log10(least)))
-    least = 0.1 * np.sqrt(least)
+    least, dear = 0.1 * np.sqrt(least), np.inf
     while True:
         V = _shapes(motion, span, initial, min(count, n), least)
         if V is None:
             return None
         V = np.eye(n) if V.shape[1] ** 3 > 0.5 * n**3 else V
         trial = Trial(motion, V, span, initial)
-        if trial.starts_fast(tolerance):
+        if trial.starts_fast(tolerance) or trial.count > dear * trial.most:
             return None
         trial.follow(steps(trial.motion, span, trial.state, trial.count))
         if trial.by_basis <= BY_BASIS * tolerance:
             return trial.refined(tolerance) or (trial if V.shape[1] < n else None)
-        count, least = 2 * count, 0.1 * least
+        # A larger basis is tried for an eighth of what the steps may cost.
+        count, least, dear = 2 * count, 0.1 * least, 0.125
 
 
 class Trial:
