@@ -222,18 +222,21 @@ class Collocation:
 
     def run(
         self, t: float, length: float, x: Array, parts: Array, tolerances: tuple[float, float],
-        sizes: Sizes, largest: float,
+        sizes: Sizes, largest: float, most: float = np.inf,
     ) -> tuple[Array, float, float]:  # fmt: skip
         """States (R, 2n) at ascending parts (R,) of a length of time from t, s, from x (2n,), the
         error at its end and the largest within steps.
 
-        tolerances: of both, relative to the largest size of a state so far. Raises
-        ConvergenceError.
+        tolerances: of both, relative to the largest size of a state so far. most: pairs, after
+        which the errors are infinite. Raises ConvergenceError.
         """
         states, error, within, done = np.empty((len(parts), len(x))), 0.0, 0.0, 0.0
         level = max(0, int(np.ceil(np.log2(length / self.length))))
         early = COMPARED <= 0.5
+        last = self.pairs + most
         while done < 1.0:
+            if self.pairs >= last:
+                return states, np.inf, np.inf
             if level > 2 * DIVISIONS:
                 raise ConvergenceError(f"no step is short enough at t = {t + done * length:.6g} s")
             share = 0.5**level

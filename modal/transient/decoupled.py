@@ -105,7 +105,7 @@ class Panel:
         _, slopes, self._coefficients = _chebyshev(self.p)
         self._slopes = slopes / length
         S, self._up, self._down, modes = self._real(frames, theta)
-        B = self._complex(S)
+        B = self._complex(S, theta / 8.0)
         self._group(B, modes, theta)
         if self.apart:
             self._decouple(B)
@@ -138,16 +138,18 @@ class Panel:
         S[1, 1] = -upT @ (frames.C @ down + frames.M @ self._rate(down))
         return S, up, down, label
 
-    def _complex(self, S: Array) -> Complex:
-        """B (p, rows, 2n) of z' = B z, (ξ, π) = U z mode by mode."""
+    def _complex(self, S: Array, softest: float) -> Complex:
+        """B (p, rows, 2n) of z' = B z, (ξ, π) = U z mode by mode: with two real roots where damping
+        parts them, of frequencies from the softest on, rad/s."""
         n, root = self.n, np.sqrt(0.5)
         self._U = U = np.empty((2, 2, n), dtype=complex)
         U[0], U[1, 0], U[1, 1] = root, -1j * root, 1j * root
         blocks = np.einsum("abpii->piab", S)
-        square = np.maximum(-blocks[..., 0, 1] * blocks[..., 1, 0], np.finfo(float).tiny)
-        ratio = 0.5 * np.abs(blocks[..., 1, 1]) / np.sqrt(square)
+        square = -blocks[..., 0, 1] * blocks[..., 1, 0]
+        ratio = 0.5 * np.abs(blocks[..., 1, 1]) / np.sqrt(np.maximum(np.abs(square), softest**2))
         over = ratio.min(axis=0) > 1.0 + DAMPED
-        self.joined = np.flatnonzero((ratio.max(axis=0) > DAMPED) & ~over)
+        joined = (ratio.max(axis=0) > DAMPED) | (square.min(axis=0) < 0.0)
+        self.joined = np.flatnonzero(joined & ~over)
         self.rows = n
         if np.any(over):
             self.rows = 2 * n
@@ -225,6 +227,14 @@ class Panel:
             self._solved(self._whole(top) * self._off, spectrum)[:rows]
             for top, spectrum in zip(thirds, spectra, strict=True)
         ]
+        # q and q̇ are real: of c and its conjugate, and of its real and imaginary part.
+        self._turn = []
+        for T, W3 in zip(self.T, self.W3, strict=True):
+            near = T @ W3
+            turn = T + near[:, :rows]
+            if rows == self.n:
+                turn += near[:, rows:].conj()
+            self._turn.append(np.hstack([turn.real, -turn.imag]))
 
     def _commutator(self, A: Any, X: Any) -> Any:
         """[A, X], (2n, 2n)."""
@@ -310,7 +320,7 @@ class Panel:
 
     def _states(self, j: int, c: Complex) -> Array:
         """x (R, 2n) = T c of c (rows, R) at node j."""
-        return np.asarray((self.T[j] @ (c + self.W3[j] @ self._doubled(c))).real.T)
+        return np.asarray((self._turn[j] @ np.concatenate([c.real, c.imag])).T)
 
     def _coordinates(self, x: Array) -> Complex:
         """(1 + W₃) c (rows,) at the start."""
@@ -415,11 +425,11 @@ def _cost_of_steps(
     tolerance: float,
     length: float,
     turned: float = 19.0,
-) -> float:
+) -> tuple[float, float]:
     """About how many pairs of steps a length of time takes from a state, of as many as a panel
-    costs: those of the mode that turns fastest while it is not negligible, at all times. Modes that
-    the velocities load by Coriolis forces vibrate by as much as they are bent. Overdamped
-    modes make matrices of panels twice as high, and their rates lie close together.
+    costs, and these: those of the mode that turns fastest while it is not negligible, at all times.
+    Modes that the velocities load by Coriolis forces vibrate by as much as they are bent.
+    Overdamped modes make matrices of panels twice as high, and their rates lie close together.
 
     turned: rad that a pair turns, of a mode that is as small as the tolerance.
     """
@@ -437,7 +447,7 @@ def _cost_of_steps(
     steps = np.where(left > WITHIN, omega * left ** (1.0 / STAGES), 0.0)
     needed = trapezoid(steps.max(axis=0), times) / turned
     pairs = PAIRS * max(1.0, len(X) / 64.0) * (2.0 if np.any(overdamped) else 1.0)
-    return float(needed) / pairs
+    return float(needed) / pairs, pairs
 
 
 def propagated(
@@ -454,8 +464,8 @@ def propagated(
     """The free motion from a state (2n,) at ascending times (R,) of the span, to a tolerance.
 
     A panel that takes few steps of collocation, or most of whose modes are one group, is integrated
-    by these, another by decoupled groups; one whose groups do not come apart enough has a larger θ,
-    and then is halved.
+    by these, another by decoupled groups, also where the steps turn out to be three times as many;
+    one whose groups do not come apart enough has a larger θ, and then is halved.
 
     panels: their number at first. points: nodes of a panel, an odd number.
     theta: the least and the largest θ of a panel, times its length. Raises ConvergenceError.
@@ -465,6 +475,7 @@ def propagated(
     states[places <= 0.0] = x
     nodes, ticks, level, used, largest = _chebyshev(points)[0], 0, 0, 0, 0.0
     error = within = 0.0
+    worse = 1.0  # than estimated, the cost of steps
     allowed = (1.0 - WITHIN) * tolerance
     total = panels << DIVISIONS
     steps, gap = Collocation(matrices, length / panels), float(np.sqrt(theta[0] * theta[1]))
@@ -478,15 +489,22 @@ def propagated(
         t, h = span[0] + length * begin, length * share
         here = Frames.of(matrices, np.array([t]))
         largest = max(largest, float(np.linalg.norm(here.amplitudes(0, x, 1.0 / length)[0])))
+        stepped = partial(
+            steps.run, t, h, x, parts, (allowed * share, WITHIN * tolerance),
+            partial(here.sizes, softest=1.0 / length), largest,
+        )  # fmt: skip
+        cost, pairs = _cost_of_steps(here, x, largest, tolerance, h)
+        by_steps = np.inf
+        if cost * worse <= 1.0:
+            found, by_steps, inner = stepped(3.0 * pairs)
+            worse = worse if np.isfinite(by_steps) else 3.0 / cost
         panel = None
-        if _cost_of_steps(here, x, largest, tolerance, h) > 1.0:
+        if not np.isfinite(by_steps):
             frames = Frames.of(matrices, t + h * nodes)
             panel = Panel(frames, h, gap / h)
+            if not panel.apart:
+                found, by_steps, inner = stepped()
         if panel is None or not panel.apart:
-            found, by_steps, inner = steps.run(
-                t, h, x, parts, (allowed * share, WITHIN * tolerance),
-                partial(here.sizes, softest=1.0 / length), largest,
-            )  # fmt: skip
             ratio, within = by_steps / (allowed * share), max(within, inner)
         else:
             # Transformations of panels that are too long may grow beyond all bounds.
@@ -501,14 +519,17 @@ def propagated(
             inner, most = float(less.max()) / size + rest, min(allowed * share, WITHIN * tolerance)
             ratio = inner / (allowed * share)
             if not inner <= most:
-                farther = gap < theta[1] and rest <= most
-                gap, level = (2.0 * gap, level) if farther else (gap, level + 1)
+                if gap < theta[1] and rest <= most:
+                    gap *= 2.0
+                else:  # halving divides the last of p coefficients by up to 2^p, by 6 at least
+                    far = np.log2(rest / most) if most < rest < np.inf else 0.0
+                    level += 1 + int(2.0 * far / points)
                 continue
             used, within = used + 1, max(within, inner)
         states[inside], x = found[:-1], found[-1]
         error, ticks = error + ratio * allowed * share, ticks + width
         if ratio < 0.5 ** (ORDER + 1) and level and ticks % (2 * width) == 0:
             level -= 1
-        elif ratio < 0.5 ** (ORDER + 1) and used:
+        elif ratio < 0.5 ** (2 * ORDER) and used:
             gap = max(0.5 * gap, theta[0])
     return Trajectory(states, error + within, used, steps.pairs)

@@ -28,7 +28,8 @@ from modal.transient.equations import GROUPS, SecondOrderModel, freezer, potenti
 from modal.transient.initial import initial_state
 from modal.transient.measures import DisplacementNorm
 from modal.transient.records import Recorder, Vibration, chosen_probes, run_attributes
-from modal.transient.small_transient import small_transient
+from modal.transient.small_steps import SmallRun
+from modal.transient.small_transient import Trial, small_transient
 from modal.transient.step_matrices import OnPattern, SharedPattern
 from modal.transient.tolerances import BATCH_NUMBERS, PIECES, REMEMBERED
 from modal.types import Array
@@ -60,7 +61,10 @@ def free_vibration(
         found = _vibration(times, states, _balance_of_constant(model, states), error, about)
     else:
         small = small_transient(motion, span, state, tolerance)
-        found = small or _moving(motion, span, x, tolerance)
+        if isinstance(small, Vibration):
+            found = small
+        else:
+            found = _moving(motion, span, x, tolerance, small)
     recorder = Recorder(probed)
     recorder.restore(found.rows(probed.numbers, settings["every"]))
     attributes = {"formalism": "lagrange", **found.attributes, "unknowns": start.n}
@@ -197,22 +201,34 @@ def _sparse_steps(
 
 
 def _moving(
-    motion: InterpolatedMotion, span: tuple[float, float], x: Array, tolerance: float
-) -> Vibration:
-    """By decoupled groups and by collocation."""
-    first = Frames.of(motion.matrices, np.array(span[:1]))
-    times = _record_times(span, _fastest(first, span, x, tolerance))
-    panels = _panels(motion, span)
-    found = propagated(motion.matrices, span, x, times, tolerance, panels)
+    motion: InterpolatedMotion, span: tuple[float, float], x: Array, tolerance: float,
+    trial: Trial | None,
+) -> Vibration:  # fmt: skip
+    """By decoupled groups and by collocation, on the basis of a trial if that serves."""
+    matrices: Matrices = trial.matrices if trial else motion.matrices
+    start, about, missed = trial.state if trial else x, {}, 0.0
+    allowed = tolerance - trial.by_basis if trial else tolerance
+    first = Frames.of(matrices, np.array(span[:1]))
+    times = _record_times(span, _fastest(first, span, start, tolerance))
+    found = propagated(matrices, span, start, times, allowed, _panels(motion, span))
+    states = found.states
+    if trial:
+        both = states.reshape(len(times), 2, -1)
+        trial.follow(SmallRun(times, both[:, 0], both[:, 1], 0.0 * times))
+        missed = trial.by_basis
+        if found.error + missed > tolerance:
+            return _moving(motion, span, x, tolerance, None)
+        states, about = (both @ trial.V.T).reshape(len(times), -1), {"basis": trial.description}
     attributes = {
         "solver": "decoupled groups of modes" if found.panels else "Radau collocation",
         "order": np.inf if found.panels else 2 * STAGES - 1,
         "panels": found.panels,
         "pairs_of_steps": found.pairs,
+        **about,
         **_read_off(motion),
     }
-    balance = _balance(motion, times, found.states)
-    return _vibration(times, found.states, balance, found.error, attributes)
+    balance = _balance(motion, times, states)
+    return _vibration(times, states, balance, found.error + missed, attributes)
 
 
 def _balance_of_constant(system: FrozenSystem, states: Array) -> tuple[Array, Array]:

@@ -33,22 +33,31 @@ def small_transient(
     span: tuple[float, float],
     initial: tuple[Array, Array],
     tolerance: float,
-) -> Vibration | None:
-    """The free vibration from displacement and velocity (n,); None where the model moves freely, or
-    where the basis or the steps do not serve."""
+) -> Vibration | Trial | None:
+    """The free vibration from displacement and velocity (n,); where the steps do not serve, the
+    trial of a basis that does. None where the model moves freely, or no basis serves."""
     n = motion.n
     if motion.freeze(span[0]).rigid.shape[1]:
         return None
     least = min(tolerance, WEAK)
     count = int(np.ceil(-MODES * np.log10(least)))
-    V = _shapes(motion, span, initial, min(count, n), 0.1 * np.sqrt(least))
-    if V is None:
-        return None
-    V = np.eye(n) if V.shape[1] ** 3 > 0.5 * n**3 else V
-    return _Trial(motion, V, span, initial).refined(tolerance)
+    least, dear = 0.1 * np.sqrt(least), np.inf
+    while True:
+        V = _shapes(motion, span, initial, min(count, n), least)
+        if V is None:
+            return None
+        V = np.eye(n) if V.shape[1] ** 3 > 0.5 * n**3 else V
+        trial = Trial(motion, V, span, initial)
+        if trial.starts_fast(tolerance) or trial.count > dear * trial.most:
+            return None
+        trial.follow(steps(trial.motion, span, trial.state, trial.count))
+        if trial.by_basis <= BY_BASIS * tolerance:
+            return trial.refined(tolerance) or (trial if V.shape[1] < n else None)
+        # A larger basis is tried for an eighth of what the steps may cost.
+        count, least, dear = 2 * count, 0.1 * least, 0.125
 
 
-class _Trial:
+class Trial:
     """A run of long steps on a basis, and what follows from it."""
 
     def __init__(
@@ -66,7 +75,7 @@ class _Trial:
         self.state = state.T.reshape(-1)
         length, size = span[1] - span[0], max(len(GAUSS.c) * V.shape[1], 0.75 * FEW)
         self.most = EIGENSOLUTIONS * EIGENSOLUTION * (max(2.0 * V.shape[0], 1.5 * FEW) / size) ** 3
-        first = Frames.of(self._matrices, np.array(span[:1]))
+        first = Frames.of(self.matrices, np.array(span[:1]))
         self.sizes, omega = first.amplitudes(0, self.state, 1.0 / length)
         decay = 0.5 * np.diagonal(first.shapes[0].T @ first.C[0] @ first.shapes[0])
         self.lasting = 1.0 / (1.0 / length + np.abs(decay))
@@ -75,7 +84,7 @@ class _Trial:
         least = SAFETY * np.sort(omega)[min(3, len(omega) - 1)] * length / RESOLVED
         self.count = _parted(np.clip(least, 4 * PIECES, self.most))
 
-    def _matrices(self, times: Array) -> Array:
+    def matrices(self, times: Array) -> Array:
         """M, C + D and K (3, P, r, r)."""
         return self.motion.matrices.many(times).swapaxes(0, 1)
 
@@ -90,7 +99,7 @@ class _Trial:
         """Frozen modes of the basis at instants of the run, and their amplitudes in it."""
         self.places = np.arange(PIECES + 1) * (self.count // PIECES)
         self.times = times = self.run.times[self.places]
-        self.frames = Frames.of(self._matrices, times)
+        self.frames = Frames.of(self.matrices, times)
         self.softest = np.sqrt(ROUND_OFF * self.frames.squares[:, -1:])
         q, v = self.run.q[self.places], self.run.v[self.places]
         sizes, omega = self._amplitudes(q, v)
@@ -149,18 +158,27 @@ class _Trial:
         shifts = (inertia * response[:, :, 1 : r + 1] + speed * response[:, :, r + 1 :]).sum(axis=1)
         return 2.0 * float(size) / self.largest, np.abs(shifts) / (2.0 * omega)
 
+    def starts_fast(self, tolerance: float) -> bool:
+        """Whether the steps that may be done lose more than the tolerance at the start."""
+        return self._from_start(self.most) > tolerance
+
+    @property
+    def description(self) -> str:
+        """The basis, in words."""
+        return f"{self.V.shape[1]} shapes of {self.V.shape[0]} degrees of freedom"
+
+    def follow(self, run: SmallRun) -> None:
+        """The error by the basis, of which a run gives the amplitudes."""
+        self.run, self.count = run, len(run.times) - 1
+        self._modes()
+        self.missed, self.shifts = self._outside()
+        self.by_basis = self.error(None)
+
     def refined(self, tolerance: float) -> Vibration | None:
         """The run in so many steps that the error is within the tolerance. What the estimate says
         of the long steps is compared with their difference from it, which is the true one. None
-        where the steps would cost too much or the basis misses too much."""
-        if self._from_start(self.most) > tolerance:
-            return None
-        self.run = steps(self.motion, self.span, self.state, self.count)
-        self._modes()
-        self.missed, self.shifts = self._outside()
+        where the steps would cost too much."""
         count, allowed = self.count, tolerance
-        if self.error(None) > BY_BASIS * tolerance:
-            return None
         while count <= self.most:
             error = self.error(count)
             if error <= allowed:
@@ -181,7 +199,7 @@ class _Trial:
             "solver": f"gauss{GAUSS.order}",
             "order": GAUSS.order,
             "steps": len(run.times) - 1,
-            "basis": f"{self.V.shape[1]} shapes of {self.V.shape[0]} degrees of freedom",
+            "basis": self.description,
             "displacement_error_estimate": error,
             "interpolated": str(interpolant),
             "interpolation_deviation": interpolant.deviation,

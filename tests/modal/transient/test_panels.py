@@ -105,7 +105,7 @@ def test_the_error_of_one_panel_holds(
 
     sharp: the least ratio of the stated error to the true one is below.
     """
-    monkeypatch.setattr(decoupled, "_cost_of_steps", lambda *options: 2.0)
+    monkeypatch.setattr(decoupled, "_cost_of_steps", lambda *options: (2.0, 16.0))
     rng = np.random.default_rng(seed)
     matrices = smooth_motion(rng, 2 + seed % 3, (0.0, 0.05, 0.5)[seed % 3], seed == 3)
     x = starts(matrices, rng)
@@ -121,7 +121,7 @@ def test_the_error_holds_where_only_the_middle_of_a_panel_moves(
 ) -> None:
     """At both ends the motion is at rest, so that all of the transformation is between them.
     smoothness: derivatives of the motion that are zero at the ends, and one more."""
-    monkeypatch.setattr(decoupled, "_cost_of_steps", lambda *options: 2.0)
+    monkeypatch.setattr(decoupled, "_cost_of_steps", lambda *options: (2.0, 16.0))
     rng, length = np.random.default_rng(2), 0.3
     matrices = smooth_motion(rng, 3, 0.0, spin=0.0)
 

@@ -156,3 +156,33 @@ def test_the_stated_error_holds_where_frequencies_change() -> None:
             assert error <= stated <= tolerance * size
             ratios.append(stated / error)
     assert min(ratios) < 2.0
+
+
+def test_decoupled_groups_take_the_basis_where_its_steps_cost_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Against full order; a poor basis, whose error is most of what is stated, is enlarged."""
+    monkeypatch.setattr(small_transient.Trial, "refined", lambda *options: None)
+    monkeypatch.setattr(small_transient, "WEAK", 1e-2)
+    mechanism = machine(10)
+    span, start = (0.0, 0.1 * mechanism.period), started(mechanism)
+    motion = InterpolatedMotion.of(mechanism, *span)
+    assert motion is not None
+    for tolerance in (0.3, 1e-3):
+        run = modal.integrate(
+            mechanism, span, start, displacement_tolerance=tolerance, probes="all"
+        )
+        times = run.time.values
+        exact = propagated(motion.matrices, span, np.hstack(start), times, 1e-6, 1).states
+        frames = Frames.of(motion.matrices, times)
+        size, error = (
+            max(la.norm(frames.amplitudes(i, x, 1.0)[0]) for i, x in enumerate(states))
+            for states in (
+                exact, exact - np.hstack([run.displacement.values, run.velocity.values])
+            )
+        )  # fmt: skip
+        stated = run.attrs["displacement_error_estimate"]
+        shapes, whole = (int(word) for word in run.attrs["basis"].split() if word.isdigit())
+        assert shapes < whole
+        assert error <= stated * size <= tolerance * size
+        assert stated * size < 3.0 * error
