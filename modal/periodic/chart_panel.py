@@ -19,7 +19,14 @@ from modal.periodic.chart_motion import (
     slow_first,
     states_of,
 )
-from modal.periodic.collocation import ALIASED, GAUSS, Multipliers, refinements, speeds_of
+from modal.periodic.collocation import (
+    ALIASED,
+    DECAYING,
+    GAUSS,
+    Multipliers,
+    refinements,
+    speeds_of,
+)
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.periodic_modes import conditions_of
 from modal.periodic.slow_motion import slow_motion
@@ -38,7 +45,6 @@ from modal.reduction.interpolation import (
     fourier_interpolant,
     parameter_polynomial,
 )
-from modal.transient.integrators.tableau import Tableau
 from modal.types import Array
 
 
@@ -86,7 +92,7 @@ class Panel:
             few = states_of(self.frequencies, H[:: max(1, len(H) // INSTANTS)])
             fastest = min(fastest, lasting_speed(np.linalg.eigvals(few).astype(complex), period))
         fastest = max(fastest, speed * RESOLUTION / ALIASED)
-        rule = Tableau(5, radau=True) if self.decaying else GAUSS
+        rule = DECAYING if self.decaying else GAUSS
         steps = fastest * period / RESOLUTION * len(GAUSS.c) / len(rule.c)
         count = max(FEWEST, int(np.ceil(steps)))
         steps = min(count + count % 2, MOST_STEPS)  # an even number

@@ -31,7 +31,13 @@ from modal.periodic.chart_motion import (
     states_of,
     stepping_work,
 )
-from modal.periodic.collocation import GAUSS, second_order_maps, second_order_monodromy
+from modal.periodic.collocation import (
+    DECAYING,
+    GAUSS,
+    SHARP,
+    second_order_maps,
+    second_order_monodromy,
+)
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, off_polynomial, residual_error
@@ -45,7 +51,7 @@ from modal.periodic.periodic_modes import (
     propagated,
     run,
 )
-from modal.periodic.product_eigen import product_modes, product_of
+from modal.periodic.product_eigen import LOST, product_modes, product_of
 from modal.periodic.slow_motion import (
     falls,
     highest_waves,
@@ -123,9 +129,10 @@ class _Slow:
         return q, v, a
 
     def _in_steps(self, here: Array, k: int, tolerance: float) -> PropagatedModes | None:
-        """All modes of η̈ = H(t) (ω η, η̇), the k slowest of which are known, from Gauss steps. Their
-        number grows until log μ of these agrees to `tolerance`, relative where they decay fast.
-        here (N, N): x' = A x at the start."""
+        """All modes of η̈ = H(t) (ω η, η̇), the k slowest of which are known. The number of steps
+        grows until log μ of these agrees to `tolerance`, relative where they decay fast. Gauss
+        steps, of Radau where modes decay to nothing: Gauss steps that do not resolve these bring
+        them to |μ| ≈ 1. here (N, N): x' = A x at the start."""
         m, start, period = len(here) // 2, self.motion.start, self.period
         frequencies = here[:m, m:].diagonal()
         H = replace(self.B, table=np.ascontiguousarray(self.B.table[:, m:]))
@@ -136,12 +143,16 @@ class _Slow:
         together = 1 << int(np.log2(count / spans))  # parts of the period in a factor
         starts, h = start + period * np.arange(count) / count, period / count
         parts = [partial(_phased, H, t, h) for t in starts]
-        steps = max(FEWEST, 2 * spans, int(np.ceil(period * np.abs(slow).max() / RESOLUTION)))
+        rule = DECAYING if values.real.min() * period < 2.0 * LOST else SHARP
+        turned = period * np.abs(slow).max() / RESOLUTION * len(GAUSS.c) / len(rule.c)
+        steps = max(FEWEST, 2 * spans, int(np.ceil(turned)))
         before: Complex | None = None
         last, subspaces = steps, None
         while steps <= MOST_STEPS:
             each = int(np.ceil(steps / count))
-            products = np.stack([second_order_monodromy(H, frequencies, h, each) for H in parts])
+            products = np.stack(
+                [second_order_monodromy(H, frequencies, h, each, rule) for H in parts]
+            )
             if before is None:
                 # What grows may grow by more than its frozen modes.
                 grows = max(1.0, np.log(np.linalg.norm(products, 2, axis=(1, 2))).sum() / SPREAD)
@@ -155,7 +166,7 @@ class _Slow:
             if before is not None:
                 # Half the order where two multipliers meet: errors are roots there.
                 gap = distances(before, found).min(axis=1)
-                gap /= (each * count / last) ** (0.5 * GAUSS.order) - 1.0
+                gap /= (each * count / last) ** (0.5 * rule.order) - 1.0
                 # More steps only add round-off to what is not known better.
                 enough = tolerance * np.maximum(1.0, np.abs(found.real))
                 if np.all(gap <= np.maximum(enough, modes.error[chosen])):

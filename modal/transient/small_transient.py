@@ -22,7 +22,6 @@ from modal.transient.tolerances import FEW, INSTANTS, PIECES, SAFETY
 from modal.types import Array
 
 BY_BASIS = 0.7  # of the tolerance: what the basis may use of it
-MODES = 4.0  # frozen modes of an instant in the basis, for each decimal of this value
 # The steps may cost so many dense eigensolutions of the first-order form, each of so many times N³
 # multiplications: more are left to modal/transient/decoupled.py.
 EIGENSOLUTIONS, EIGENSOLUTION = 100.0, 10.0
@@ -33,14 +32,18 @@ def small_transient(
     span: tuple[float, float],
     initial: tuple[Array, Array],
     tolerance: float,
+    modes: float = 4.0,
 ) -> Vibration | Trial | None:
     """The free vibration from displacement and velocity (n,); where the steps do not serve, the
-    trial of a basis that does. None where the model moves freely, or no basis serves."""
+    trial of a basis that does. None where the model moves freely, or no basis serves.
+
+    modes: of an instant in the first basis, for each decimal of the tolerance.
+    """
     n = motion.n
     if motion.freeze(span[0]).rigid.shape[1]:
         return None
     least = min(tolerance, WEAK)
-    count = int(np.ceil(-MODES * np.log10(least)))
+    count = int(np.ceil(-modes * np.log10(least)))
     least, dear = 0.1 * np.sqrt(least), np.inf
     while True:
         V = _shapes(motion, span, initial, min(count, n), least)

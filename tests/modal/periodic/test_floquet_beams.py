@@ -222,13 +222,13 @@ def test_an_analysis_that_knows_no_mode_says_so(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(slow_modes._Slow, "modes", none)
     mechanism = slider_crank.model(elements=1)
-    with pytest.raises(ConvergenceError, match="do not give the multipliers"):
+    with pytest.raises(ConvergenceError, match="the multipliers are not found to"):
         modal.floquet(mechanism, mechanism.period, k=2, method="reduced")
 
 
 def test_modes_that_all_decay_below_the_range_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps know no orbit over a period of e^-1000: no error is known, and the exponents are those
-    of all modes. Groups that decouple know all of it."""
+    """e^-1000 over a period, by groups that decouple and by steps that damp what they do not
+    resolve: steps of Gauss would alias it to about unity."""
     mechanism = slider_crank.model(elements=1, speed_rpm=60.0, rayleigh=(0.0, 1e-3))
     period = mechanism.period
     assert period is not None
@@ -238,10 +238,10 @@ def test_modes_that_all_decay_below_the_range_of_numbers(monkeypatch: pytest.Mon
     np.testing.assert_allclose(apart.growth_rate, every.growth_rate[: len(apart.error)], rtol=1e-9)
     monkeypatch.setattr(slow_modes, "decoupled_modes", lambda *arguments: None)
     found = modal.floquet(mechanism, period, k=2, method="reduced")
-    assert np.all(np.isinf(found.error))
     # Which one of a conjugate pair comes first is round-off.
     upper, expected = (x.exponents.real + 1j * abs(x.exponents.imag) for x in (found, every))
-    np.testing.assert_allclose(upper, expected[: len(upper)], rtol=1e-6)
+    wrong = abs(upper - expected[: len(upper)]) * period
+    assert np.all(wrong <= found.error + every.error[: len(upper)]) and np.all(found.error < 1e-4)
     assert found.verdict == "stable" and not found.is_complete
 
 
