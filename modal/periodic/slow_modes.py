@@ -34,7 +34,6 @@ from modal.periodic.chart_motion import (
 from modal.periodic.collocation import (
     DECAYING,
     GAUSS,
-    SHARP,
     second_order_maps,
     second_order_monodromy,
 )
@@ -143,7 +142,7 @@ class _Slow:
         together = 1 << int(np.log2(count / spans))  # parts of the period in a factor
         starts, h = start + period * np.arange(count) / count, period / count
         parts = [partial(_phased, H, t, h) for t in starts]
-        rule = DECAYING if values.real.min() * period < 2.0 * LOST else SHARP
+        rule = DECAYING if values.real.min() * period < 2.0 * LOST else GAUSS
         turned = period * np.abs(slow).max() / RESOLUTION * len(GAUSS.c) / len(rule.c)
         steps = max(FEWEST, 2 * spans, int(np.ceil(turned)))
         before: Complex | None = None
