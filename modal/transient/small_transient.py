@@ -37,27 +37,24 @@ def small_transient(
     """The free vibration from displacement and velocity (n,); where the steps do not serve, the
     trial of a basis that does. None where the model moves freely, or no basis serves.
 
-    modes: of an instant in the first basis, for each decimal of the tolerance.
+    modes: of an instant in the basis, for each decimal of the tolerance.
     """
     n = motion.n
     if motion.freeze(span[0]).rigid.shape[1]:
         return None
     least = min(tolerance, WEAK)
     count = int(np.ceil(-modes * np.log10(least)))
-    least, dear = 0.1 * np.sqrt(least), np.inf
-    while True:
-        V = _shapes(motion, span, initial, min(count, n), least)
-        if V is None:
-            return None
-        V = np.eye(n) if V.shape[1] ** 3 > 0.5 * n**3 else V
-        trial = Trial(motion, V, span, initial)
-        if trial.starts_fast(tolerance) or trial.count > dear * trial.most:
-            return None
-        trial.follow(steps(trial.motion, span, trial.state, trial.count))
-        if trial.by_basis <= BY_BASIS * tolerance:
-            return trial.refined(tolerance) or (trial if V.shape[1] < n else None)
-        # A larger basis is tried for an eighth of what the steps may cost.
-        count, least, dear = 2 * count, 0.1 * least, 0.125
+    V = _shapes(motion, span, initial, min(count, n), 0.1 * np.sqrt(least))
+    if V is None:
+        return None
+    V = np.eye(n) if V.shape[1] ** 3 > 0.5 * n**3 else V
+    trial = Trial(motion, V, span, initial)
+    if trial.starts_fast(tolerance):
+        return None
+    trial.follow(steps(trial.motion, span, trial.state, trial.count))
+    if trial.by_basis > BY_BASIS * tolerance:
+        return None
+    return trial.refined(tolerance) or (trial if V.shape[1] < n else None)
 
 
 class Trial:

@@ -161,7 +161,7 @@ def test_the_stated_error_holds_where_frequencies_change() -> None:
 def test_decoupled_groups_take_the_basis_where_its_steps_cost_too_much(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Against full order; a poor basis, whose error is most of what is stated, is enlarged."""
+    """Against full order, on a poor basis, whose error is most of what is stated."""
     monkeypatch.setattr(small_transient.Trial, "refined", lambda *options: None)
     monkeypatch.setattr(small_transient, "WEAK", 1e-2)
     mechanism = machine(10)
