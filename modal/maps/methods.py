@@ -365,10 +365,8 @@ class StackMethod(SpaceMethod):
         growth, bound = every.modes.eigenvalues.real[:, k:], every.bounds.error_bound[:, k:]
         decays = (growth < -SURE * bound) | np.isnan(growth)  # not where a bound is not known
         counted = decays.all(axis=1) & space.complete
-        full = self.family.motion.matrices(points)
-        lowest = np.nanmin(np.abs(every.modes.eigenvalues), axis=1)
-        each = zip(counted, *full, lowest, strict=True)
-        empty = np.array([not c and is_empty(M, C, K, low) for c, M, C, K, low in each])
+        empty = np.zeros(len(points), dtype=bool)
+        empty[~counted] = self._empty(points[~counted], every.modes.eigenvalues[~counted])
         proof = np.where(counted | empty, COUNT, MODES).astype(np.int8)
         found = every.first(k)
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
@@ -402,10 +400,16 @@ class StackMethod(SpaceMethod):
         spot_check(space, [point for point in checked if point in held], self.checks)
         return space
 
+    def _empty(self, points: Array, eigenvalues: Complex) -> Mask:
+        """Points whose box holds no mode, from some of their modes (P, m)."""
+        lowest = np.nanmin(np.abs(eigenvalues), axis=1)
+        each = zip(*self.family.motion.matrices(points), lowest, strict=True)
+        return np.array([is_empty(*matrices, low) for *matrices, low in each], dtype=bool)
+
     def _counts(self, whole: SmoothSpace, some: Array) -> bool:
         """Whether all modes of every point prove what no box does."""
-        _, proof, settled, _ = self.proved(whole, some)
-        return bool(((proof == COUNT) & ~settled[:, 0]).all())
+        found, proof, *_ = self.proved(whole, some)
+        return bool((proof == COUNT).all()) and not self._empty(some, found.modes.eigenvalues).any()
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         return None

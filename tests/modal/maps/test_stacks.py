@@ -82,11 +82,12 @@ def test_points_of_a_mechanism_are_frozen_and_judged_together(
     assert calls.count(8) == 3 and sum(calls) <= 24 + 8  # and what a map asks of single points
 
 
-@pytest.mark.parametrize("b", [0.0, 1e-3])
+@pytest.mark.parametrize("b", [0.0, 1e-3, 1e-2])
 def test_all_modes_are_found_only_where_a_proof_needs_them(
     monkeypatch: pytest.MonkeyPatch, b: float
 ) -> None:
-    """Growth rates below the tolerance, of undamped links, take a sharper basis."""
+    """Growth rates below the tolerance, of undamped links, take a sharper basis; boxes prove that
+    light damping is enough, and not that heavier damping is."""
     solve, calls = SmoothSpace.solve, list[tuple[bool, float]]()
 
     def counted(self: SmoothSpace, points: Any, every: bool = False) -> Any:
@@ -98,7 +99,7 @@ def test_all_modes_are_found_only_where_a_proof_needs_them(
     found = stability_map(Linkage(8, b), over=axes, checks=0, progress=False)
     assert (found.verdict == (0 if b else 2)).all()
     (first, _), *others = calls
-    assert first and others and all(every == (b > 0.0) for every, _ in others)
+    assert first and others and all(every == (b > 1e-3) for every, _ in others)
     assert b or min(tolerance for _, tolerance in others) < 1e-7
 
 
