@@ -404,7 +404,7 @@ class StackMethod(SpaceMethod):
         """Points whose box holds no mode, from some of their modes (P, m)."""
         lowest = np.nanmin(np.abs(eigenvalues), axis=1)
         each = zip(*self.family.motion.matrices(points), lowest, strict=True)
-        return np.array([is_empty(*matrices, low) for *matrices, low in each], dtype=bool)
+        return np.array([is_empty(M, C, K, low) for M, C, K, low in each], dtype=np.bool_)
 
     def _counts(self, whole: SmoothSpace, some: Array) -> bool:
         """Whether all modes of every point prove what no box does."""
