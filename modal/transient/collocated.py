@@ -23,10 +23,9 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from numpy.polynomial import legendre
 
 from assembly.errors import ConvergenceError
-from modal.transient.integrators.tableau import integral_coefficients
+from modal.transient.integrators.tableau import Tableau, integral_coefficients
 from modal.transient.step_matrices import SharedPattern
 from modal.transient.tolerances import DIVISIONS, FEW, SAFETY
 from modal.types import Array
@@ -47,8 +46,8 @@ PHASE = 8.0
 # the polynomial of an oscillation errs most, and the end.
 COMPARED = np.array([0.1, 0.25, 0.5, 0.6, 0.75, 1.0])
 
-# The nodes on [0, 1] are the zeros of P_s − P_{s−1}; the last is 1.
-NODES = 0.5 * (legendre.legroots([0.0] * (STAGES - 1) + [-1.0, 1.0]).real + 1.0)
+# The last node is 1.
+NODES = Tableau(STAGES, radau=True).c
 _coefficients = integral_coefficients(NODES)
 
 

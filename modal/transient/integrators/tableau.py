@@ -26,7 +26,7 @@ class Tableau:
         if stages not in range(1, 9):
             raise InputError(f"stages: expected 1 to 8, got {stages}")
         points, weights = np.polynomial.legendre.leggauss(stages)
-        if radau:
+        if radau:  # the zeros of P_s − P_{s−1}
             points = np.polynomial.legendre.legroots([0.0] * (stages - 1) + [-1.0, 1.0])
             degrees = np.polynomial.legendre.legvander(points, stages - 1).T
             weights = la.solve(degrees, 2.0 * np.eye(stages)[0])
