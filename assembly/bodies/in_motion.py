@@ -243,7 +243,7 @@ class BodiesMotion:
         """Σ over elements of their moments times the weight (B,) of their body and `damping` times
         their family's damping in proportion to mass."""
         out = np.zeros((len(self.stack.bodies), SIZE, SIZE))
-        for family, _, body, passage in self._passages():
+        for family, _, body, passage in self._passages:
             share = weights[body] + damping * family.mass_damping
             if np.any(share):
                 own = family.inertia_moments(passage)
@@ -253,11 +253,11 @@ class BodiesMotion:
     @property
     def strain_energy(self) -> float:
         """J."""
-        return float(sum(f.strain_energy(passage) for f, *_, passage in self._passages()))
+        return float(sum(f.strain_energy(passage) for f, *_, passage in self._passages))
 
-    def _passages(self) -> Iterator[tuple[ElementFamily, slice, Index | int, Passage]]:
-        for family, where, body in self.stack.families:
-            yield family, where, body, self._passage(where, body)
+    @cached_property
+    def _passages(self) -> list[tuple[ElementFamily, slice, Index | int, Passage]]:
+        return [(*entry, self._passage(*entry[1:])) for entry in self.stack.families]
 
     def _passage(self, where: slice, body: Index | int) -> Passage:
         rayleigh = self.stack.rayleigh[body].T
@@ -311,7 +311,7 @@ class BodiesMotion:
             total -= np.sum(loads * rates[..., stack.body_of, :], axis=-1)
         if "forces" in self._found:
             return np.asarray(total + self._found["forces"])
-        for family, where, _, passage in self._passages():
+        for family, where, _, passage in self._passages:
             law = family.forces_at if self._several else family.force
             total[..., where] += law(passage)
         return np.asarray(total)
@@ -337,7 +337,7 @@ class BodiesMotion:
         """
         stack, values = self.stack, self.fixed.copy()
         tangent = np.zeros(values.shape[1])
-        for family, where, _, passage in self._passages():
+        for family, where, _, passage in self._passages:
             beyond, own = family.tangents(passage)
             for part, A in zip((M, C, D, K_TRANSPORT), beyond, strict=True):
                 stack.add(values[part], A, where)
@@ -358,7 +358,7 @@ class BodiesMotion:
         stack, (u, v, _) = self.stack, self.path
         if not any(body.dissipates for body in stack.bodies):
             return 0.0
-        strained = sum(family.dissipation(passage) for family, *_, passage in self._passages())
+        strained = sum(family.dissipation(passage) for family, *_, passage in self._passages)
         power = -float(strained + v @ stack.product(self.fixed[D], v))
         shares = self._moments(stack.rayleigh[:, 0], 1.0)
         for i, (body, A, twist) in enumerate(zip(stack.bodies, shares, self.twist, strict=True)):

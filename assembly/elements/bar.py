@@ -101,8 +101,9 @@ class BarFamily(FiniteMotion):
         """To rates of stretch, (E, 1, 1)."""
         return np.asarray(b * self.EA / self.length)[:, None, None] if np.any(b) else None
 
-    def _strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
-        span, length = self._stretched(d)
+    def _strain_rates(self, passage: Passage) -> Array:
+        v = self.map.gather(passage.v)
+        span, length = self._stretched(self.map.gather(passage.u))
         stretch = np.sum(span * (v[:, 3:] - v[:, :3]), axis=-1) / length
         return np.asarray(stretch[:, None])
 

@@ -26,9 +26,9 @@ import scipy.sparse as sp
 
 from assembly.dofs import DofMap
 from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, over, symmetric
-from assembly.elements.family import Displaced, ElementFamily, Passage
+from assembly.elements.family import Displaced, ElementFamily, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
-from assembly.elements.large_beam import LargeBeam
+from assembly.elements.large_beam import BeamMotion, LargeBeam
 from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import joined
 from assembly.kinematics import UNIT_COUNT, skew
@@ -185,9 +185,22 @@ class BeamFamily(FiniteMotion):
     def check_range(self, d: Array) -> None:
         self._large.check_range(d)
 
-    @property
-    def element_forces(self) -> Callable[..., AnyArray]:
-        return self._large.forces
+    def element_forces(
+        self,
+        state: AnyArray,
+        coefficients: Array,
+        rates: Rates | None = None,
+        static: bool = True,
+        foreseen: Array | None = None,
+    ) -> AnyArray:
+        motion = self._large.moved(state, coefficients, rates is not None)
+        return self._large.forces(motion, rates, static, foreseen)
+
+    def _moved(self, passage: Passage) -> BeamMotion:
+        return passage.once(lambda: self._large.moved(self.map.path(passage), passage.coefficients))
+
+    def _forces_of(self, passage: Passage, rates: Rates) -> AnyArray:
+        return self._large.forces(self._moved(passage), rates)
 
     def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool | Index]]:
         chosen = dofs[self.map.index] & (self.map.index >= 0)
@@ -200,7 +213,7 @@ class BeamFamily(FiniteMotion):
         return BeamFamily(self._dofs, self.map.connectivity[chosen], stations, arms)
 
     def foreseen(self, before: Array, after: Array, c: Array) -> Callable[..., AnyArray]:
-        return partial(self._large.forces, foreseen=self._large.foreseen(before, after, c))
+        return partial(self.element_forces, foreseen=self._large.foreseen(before, after, c))
 
     def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
         stations = [f.stations for f in families]  # type: ignore[attr-defined]
@@ -244,11 +257,10 @@ class BeamFamily(FiniteMotion):
         return np.asarray(np.concatenate([self.stations.X, F], axis=-1).reshape(-1, 9))
 
     def strain_energy(self, passage: Passage) -> float:
-        return self._large.strain_energy(self.map.gather(passage.u), passage.coefficients)
+        return self._large.strain_energy(self._moved(passage))
 
-    def _strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
-        return self._large.strain_rates(d, v, coefficients)
+    def _strain_rates(self, passage: Passage) -> Array:
+        return np.asarray(self._moved(passage).deformation.rate)
 
     def inertia_moments(self, passage: Passage) -> Array:
-        d, v = self.map.gather(passage.u), self.map.gather(passage.v)
-        return self._large.moments(d, v, passage.coefficients)
+        return self._large.moments(self._moved(passage))

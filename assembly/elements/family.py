@@ -4,7 +4,8 @@ forces beyond the linear ones depend on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,13 @@ class Passage:
     coefficients: Array
     rayleigh: tuple[Any, Any] = (0.0, 0.0)
     step: Array | None = None
+    _found: list[Any] = field(default_factory=list, init=False, compare=False, repr=False)
+
+    def once(self, find: Callable[[], Any]) -> Any:
+        """What a family finds of its motion first, and then takes again."""
+        if not self._found:
+            self._found.append(find())
+        return self._found[0]
 
     @classmethod
     def at_rest(

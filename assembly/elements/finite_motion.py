@@ -40,6 +40,9 @@ class FiniteMotion(ElementFamily):
         (..., E, 3 n). static: without it only what rates cause.
         """
 
+    def _forces_of(self, passage: Passage, rates: Rates) -> AnyArray:
+        return self.element_forces(self.map.path(passage), passage.coefficients, rates)
+
     def foreseen(self, before: Array, after: Array, c: Array) -> Callable[..., AnyArray]:
         """`element_forces` for the derivative of `linearized`, with the stresses that a step
         between displacements (E, n) foresees under coefficients c."""
@@ -69,16 +72,16 @@ class FiniteMotion(ElementFamily):
     def _resistance(self, b: float | Array) -> Array | None:
         return None
 
-    def _strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
+    def _strain_rates(self, passage: Passage) -> Array:
         """What the resistance (E, r, r) acts against, (E, r)."""
-        return np.zeros((len(d), 0))
+        return np.zeros((len(self._forms), 0))
 
     def dissipation(self, passage: Passage) -> float:
-        d, v = self.map.gather(passage.u), self.map.gather(passage.v)
+        v = self.map.gather(passage.v)
         power = -np.sum(v[:, :, None] * self._damping * v[:, None])
         resistance = self._resistance(passage.rayleigh[1])
         if resistance is not None:
-            rates = self._strain_rates(d, v, passage.coefficients)
+            rates = self._strain_rates(passage)
             power += np.sum(rates[:, :, None] * resistance * rates[:, None])
         return float(power)
 
@@ -147,7 +150,7 @@ class FiniteMotion(ElementFamily):
         else:
             M, C = self._linear_rates(passage.omega)
             rates = passage.drag, self._resistance(passage.rayleigh[1])
-            forces = self.element_forces(state, c, rates)
+            forces = self._forces_of(passage, rates)
             forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
         return np.asarray(forces - self._linear(d, c))
 

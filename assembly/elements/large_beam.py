@@ -36,18 +36,14 @@ from assembly.elements.beam_shapes import BeamShapes
 from assembly.elements.family import Rates
 from assembly.elements.large_rotation import (
     STEP,
+    Turn,
     inertia_gradient,
-    moved_by,
-    relative_turn,
+    relative_turns,
     spin_inverse_transposed,
-    spin_of,
-    spin_rate_transposed,
-    spin_transposed,
-    turned_by,
     value_and_jacobian,
 )
 from assembly.elements.moments import section_moments
-from assembly.elements.taylor import Taylor, cross, value_of
+from assembly.elements.taylor import Jets, Taylor, cross
 from assembly.errors import ConvergenceError
 from assembly.types import AnyArray, Array
 
@@ -55,100 +51,181 @@ MOST_BENT = 1.0  # rad between an element's nodes
 
 
 @dataclass(frozen=True)
-class Strain:
+class Strain(Jets):
     """Strains (Γ, κ) of E elements at Q points each beyond those linear in φ, u′ and φ′, body axes.
 
-    t, c (E, Q, 3) and radius2 (E, Q) as above; phi, du, dphi: φ, u′ and φ′ (..., E, Q, 3).
+    t, c (E, Q, 3) and radius2 (E, Q, 1) as above; turn: of φ, and du, dphi: u′ and φ′ (..., E, Q,
+    3).
     """
 
     t: AnyArray
     c: AnyArray
     radius2: AnyArray
-    phi: AnyArray
-    du: AnyArray
-    dphi: AnyArray
+    turn: Turn
+    du: Any
+    dphi: Any
 
     @cached_property
-    def _gamma(self) -> AnyArray:
-        return self.du + moved_by(-self.phi, self.t + self.du)
+    def _gamma(self) -> Any:
+        return self.du + self.turn.back.moved(self.t + self.du)
 
     @cached_property
-    def _kappa(self) -> AnyArray:
-        return spin_of(self.phi, self.dphi)
+    def _kappa(self) -> Any:
+        return self.turn.spin(self.dphi)
 
     @cached_property
-    def _line(self) -> tuple[AnyArray, AnyArray, AnyArray]:
-        """Γ + κ × c, |t + Γ + κ × c|² − 1 and the stretch |t + Γ + κ × c|."""
-        line = self._gamma + cross(self._kappa, self.c)
-        # |t + line| − 1 without cancellation; no conjugate, so that complex steps pass.
-        grown = np.sum(line * (line + 2.0 * self.t), axis=-1, keepdims=True)
-        return line, grown, np.sqrt(1.0 + grown)
+    def _line(self) -> Any:
+        """Γ + κ × c."""
+        return self._gamma + cross(self._kappa, self.c)
 
     @cached_property
-    def _twist(self) -> AnyArray:
-        twist: AnyArray = np.sum(self.t * self._kappa, axis=-1, keepdims=True)
-        return twist
+    def _grown(self) -> Any:
+        """|t + Γ + κ × c|² − 1 without cancellation; no conjugate, so that complex steps pass."""
+        return np.sum(self._line * (self._line + 2.0 * self.t), axis=-1, keepdims=True)
 
-    def second_order(self) -> AnyArray:
+    @cached_property
+    def _length(self) -> Any:
+        """The stretch |t + Γ + κ × c|."""
+        return np.sqrt(1.0 + self._grown)
+
+    @cached_property
+    def _twist(self) -> Any:
+        return np.sum(self.t * self._kappa, axis=-1, keepdims=True)
+
+    def second_order(self) -> Any:
         """(Γ, κ) less γ = u′ − φ × t and φ′, (..., E, Q, 6)."""
-        t, (line, grown, length) = self.t, self._line
-        stretch = grown / (1.0 + length) - np.sum(t * line, axis=-1, keepdims=True)
-        axial = (stretch + 0.5 * self.radius2[..., None] * self._twist * self._twist) * t
-        gamma = self._gamma + axial - (self.du - cross(self.phi, t))
+        t = self.t
+        stretch = self._grown / (1.0 + self._length) - np.sum(
+            t * self._line, axis=-1, keepdims=True
+        )
+        axial = (stretch + 0.5 * self.radius2 * self._twist * self._twist) * t
+        gamma = self._gamma + axial - (self.du - cross(self.turn.phi, t))
         return np.concatenate([gamma, self._kappa - self.dphi], axis=-1)
 
-    def second_order_gradient(self, resultants: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+    def second_order_gradient(self, resultants: Any) -> tuple[Any, Any, Any]:
         """Derivatives by φ, u′ and φ′ (..., E, Q, 3) of the work of given resultants on it."""
-        t, phi = self.t, self.phi
+        t, turn = self.t, self.turn
         F, Mo = resultants[..., :3], resultants[..., 3:]
-        line, _, length = self._line
         N = np.sum(F * t, axis=-1, keepdims=True)
-        lean = (t + line) / length - t
+        lean = (t + self._line) / self._length - t
         force = F + N * lean
-        couple = Mo + N * (cross(self.c, lean) + self.radius2[..., None] * self._twist * t)
+        couple = Mo + N * (cross(self.c, lean) + self.radius2 * self._twist * t)
         by_phi = cross(force, t + self._gamma) + cross(couple, self._kappa)
-        by_phi = spin_transposed(phi, by_phi) + spin_rate_transposed(phi, self.dphi, couple)
-        by_du, by_dphi = turned_by(phi, force) - F, spin_transposed(phi, couple) - Mo
+        by_phi = turn.back.spin(by_phi) + turn.spin_rate_transposed(self.dphi, couple)
+        by_du, by_dphi = turn.turned(force) - F, turn.back.spin(couple) - Mo
         return by_phi + cross(t, F), by_du, by_dphi
 
 
-def in_turned_frame(ends: AnyArray, d: AnyArray) -> AnyArray:
-    """Nodes' motion (E, 12) as seen from each element's frame at its first node, (E, 12)."""
-    frame = 0.5 * (d[..., 3:6] + d[..., 9:])
-    span = ends[:, 1] - ends[:, 0]
-    apart = d[..., 6:9] - d[..., :3]
-    moved = apart + moved_by(-frame, span + apart)
-    turned = relative_turn(frame[..., None, :], _turns(d))
-    parts = [0.0 * moved, turned[..., 0, :], moved, turned[..., 1, :]]
-    return np.concatenate(parts, axis=-1)
+class BeamMotion(Jets):
+    """Elements whose nodes move by d (..., E, 12), an array or its jet, under coefficients of the
+    motion (12,) or (E, 12)."""
+
+    def __init__(self, law: LargeBeam, d: Any, coefficients: AnyArray) -> None:
+        self.law, self.d, self.coefficients = law, d, coefficients
+
+    @cached_property
+    def _turns(self) -> Turn:
+        """Of both nodes, (..., E, 2, 3)."""
+        return Turn(_of_nodes(self.d))
+
+    @cached_property
+    def ends(self) -> Any:
+        """Motion (..., E, 12) of the elements' ends."""
+        d, arms = self.d, self.law.arms
+        if arms is None:
+            return d
+        moved: Any = self._turns.moved(arms)
+        first, last = d[..., :3] + moved[..., 0, :], d[..., 6:9] + moved[..., 1, :]
+        return np.concatenate([first, d[..., 3:6], last, d[..., 9:]], axis=-1)
+
+    @cached_property
+    def frame(self) -> Turn:
+        """Of the elements' frames, (..., E, 1, 3): the mean of their nodes' rotation vectors."""
+        return Turn(0.5 * (self.d[..., None, 3:6] + self.d[..., None, 9:]))
+
+    @cached_property
+    def seen(self) -> Any:
+        """Motion (..., E, 12) of the ends as seen from the frame, which is at the first one."""
+        apart = self.ends[..., None, 6:9] - self.ends[..., None, :3]
+        moved = (apart + self.frame.back.moved(self.law.span + apart))[..., 0, :]
+        turned = relative_turns(self.frame.phi, _of_nodes(self.d))
+        parts = [0.0 * moved, turned[..., 0, :], moved, turned[..., 1, :]]
+        return np.concatenate(parts, axis=-1)
+
+    @cached_property
+    def fields(self) -> Any:
+        """u, φ and their derivatives by ξ (..., E, Q, 12) in the frame."""
+        y: Any = element_product(self.law.shapes.fields, self.seen)
+        return y + _under(self.law.shapes.own_fields, self.coefficients)
+
+    @cached_property
+    def strain(self) -> Strain:
+        """At the points."""
+        y, shapes = self.fields, self.law.shapes
+        st, stretch = shapes.stations, 1.0 / shapes.jacobian[..., None]
+        du, dphi = y[..., 6:9] * stretch, y[..., 9:] * stretch
+        radius2 = st.radius2[..., None]
+        return Strain(shapes.tangent, st.tension_centre, radius2, Turn(y[..., 3:6]), du, dphi)
+
+    @cached_property
+    def deformation(self) -> Any:
+        """ρ (..., E, 6), which the strain energy ½ ρᵀHρ counts."""
+        moved = element_product(self.law.shapes.relative, self.seen)
+        second = self.strain.second_order()
+        return moved + element_product(self.law.averaged, second, points=True)
+
+    @cached_property
+    def points(self) -> Any:
+        """Places (..., E, Q, 3) of the points: the frame carries them."""
+        X, u = self.law.shapes.stations.X, self.fields[..., :3]
+        carried = self.frame.moved(X - self.law.shapes.ends[:, None, 0] + u)
+        return X + (self.ends[..., None, :3] + u + carried)
+
+    @property
+    def turns(self) -> list[Turn]:
+        """Of the sections: that of the frame, and those in it."""
+        return [self.frame, self.strain.turn]
+
+    def of_load(self, load: Any, own: Any) -> Any:
+        """Forces (..., E, 12) on `seen` of Hρ (..., E, 6) and the elements' own resultants."""
+        shapes, j = self.law.shapes, self.law.shapes.jacobian[..., None]
+        resultants = element_product(shapes.balance, load) + own
+        by_phi, by_du, by_dphi = self.strain.second_order_gradient(resultants)
+        gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
+        forces: Any = element_product(self.law.on_strains, gradient, points=True)
+        return forces + element_product(self.law.relative, load)
+
+    def on_nodes(self, forces: Any, torque: Any = 0.0, on_ends: Any = 0.0) -> Any:
+        """Forces (..., E, 12) on the nodes of those on `seen`, of a torque (..., E, 3) on the
+        frame, in its axes, and of forces on the ends."""
+        own, moved = Turn(_of_nodes(self.seen)), self.seen[..., 6:9]
+        pull = self.frame.turned(forces[..., None, 6:9])[..., 0, :]
+        spun = spin_inverse_transposed(own.phi, _of_nodes(forces))
+        on_frame = torque + cross(forces[..., 6:9], self.law.span[:, 0] + moved)
+        on_frame = on_frame - np.sum(own.turned(spun), axis=-2)
+        turns = self._turns.back.spin(spun)
+        both = 0.5 * self.frame.back.spin(on_frame[..., None, :])[..., 0, :]
+        parts = [-pull, turns[..., 0, :] + both, pull, turns[..., 1, :] + both]
+        total = on_ends + np.concatenate(parts, axis=-1)
+        if self.law.arms is None:
+            return total
+        # The forces on the ends of the arms do work on the turns of the nodes.
+        pulls = self._turns.back.turned(_of_nodes(total, 0))
+        couples = _of_nodes(total) + self._turns.back.spin(cross(self.law.arms, pulls))
+        parts = [total[..., :3], couples[..., 0, :], total[..., 6:9], couples[..., 1, :]]
+        return np.concatenate(parts, axis=-1)
 
 
-def _turns(d: Any) -> Any:
-    """Of both nodes (..., 2, 3), or the moments."""
-    return np.concatenate([d[..., None, 3:6], d[..., None, 9:]], axis=-2)
-
-
-def from_turned_frame(
-    ends: AnyArray, d: AnyArray, own: AnyArray, forces: AnyArray, torque: AnyArray | float = 0.0
-) -> AnyArray:
-    """Forces (E, 12) on the nodes of those on the motion `own` = in_turned_frame(ends, d).
-
-    torque (E, 3): on the frame itself, in its axes.
-    """
-    frame = 0.5 * (d[..., 3:6] + d[..., 9:])
-    span = ends[:, 1] - ends[:, 0]
-    pull = turned_by(frame, forces[..., 6:9])
-    spun = spin_inverse_transposed(_turns(own), _turns(forces))
-    on_frame = torque + cross(forces[..., 6:9], span + own[..., 6:9])
-    on_frame = on_frame - np.sum(turned_by(_turns(own), spun), axis=-2)
-    turns = spin_transposed(_turns(d), spun)
-    both = 0.5 * spin_transposed(frame, on_frame)
-    parts = [-pull, turns[..., 0, :] + both, pull, turns[..., 1, :] + both]
-    return np.concatenate(parts, axis=-1)
+def _of_nodes(d: Any, first: int = 3) -> Any:
+    """Rotation vectors of both nodes (..., 2, 3), or the moments; with 0 displacements, or
+    forces."""
+    return np.concatenate(
+        [d[..., None, first : first + 3], d[..., None, first + 6 : first + 9]], axis=-2
+    )
 
 
 class LargeBeam:
-    """Forces (E, 12) and tangents (E, 12, 12) of elements under nodes' motion d (E, 12), large.
+    """Forces (E, 12), energy and moments of elements whose nodes move by large amounts.
 
     arms (E, 2, 3): from the nodes to the elements' ends, turned with the nodes; None without.
     """
@@ -156,10 +233,11 @@ class LargeBeam:
     def __init__(self, shapes: BeamShapes, arms: Array | None = None) -> None:
         self.shapes, self.arms = shapes, arms
         weights = shapes.stations.rule.weights[:, None, None]
+        self.span = (shapes.ends[:, 1] - shapes.ends[:, 0])[:, None]
         self._lengths = shapes.lengths[..., None]
-        self._on_strains = _across(weights * shapes.fields[..., 3:, :])
-        self._averaged = _across(shapes.lengths[..., None, None] * shapes.balance)
-        self._on_fields, self._relative = _across(shapes.N), _across(shapes.relative[:, None])
+        self.on_strains = _across(weights * shapes.fields[..., 3:, :])
+        self.averaged = _across(shapes.lengths[..., None, None] * shapes.balance)
+        self._on_fields, self.relative = _across(shapes.N), _across(shapes.relative[:, None])
 
     def check_range(self, d: Array) -> None:
         """ConvergenceError for rotations beyond what the elements describe."""
@@ -169,59 +247,42 @@ class LargeBeam:
         if np.linalg.norm(phi[:, 1] - phi[:, 0], axis=-1).max() > MOST_BENT:
             raise ConvergenceError("a beam element has bent by more than 1 rad: use more of them")
 
+    def moved(self, state: AnyArray, coefficients: AnyArray, rates: bool = True) -> BeamMotion:
+        """Of displacements of the nodes (..., E, 12); with rates, of their velocities and
+        accelerations too, (..., E, 36)."""
+        d = Taylor.of(*np.split(state, 3, axis=-1)) if rates else state
+        return BeamMotion(self, d, coefficients)
+
     def forces(
         self,
-        state: AnyArray,
-        coefficients: AnyArray,
+        motion: BeamMotion,
         rates: Rates | None = None,
         static: bool = True,
         foreseen: Array | None = None,
     ) -> AnyArray:
-        """Of the strains, and of the inertia load on the moved points; all elements in one pass.
+        """Forces (..., E, 12) of the strains, and of the inertia load on the moved points.
 
-        state (..., E, 12): displacements of the nodes; with rates, their velocities and
-        accelerations too, (..., E, 36). The rates are W (..., 3, 3) of `inertia_gradient` and the
-        resistance (E, 6, 6) to strain rates, against ρ̇ of ½ ρᵀHρ. static: without it only what
-        rates cause. coefficients (12,) or (E, 12). foreseen (E, 6): loads Hρ in place of those of
-        the displacements, whose derivatives stay.
+        The rates are W (..., 3, 3) of `inertia_gradient` and the resistance (E, 6, 6) to strain
+        rates, against ρ̇ of ½ ρᵀHρ. static: without it only what rates cause. foreseen (E, 6): loads
+        Hρ in place of those of the displacements, whose derivatives stay.
         """
         drag, resistance = (None, None) if rates is None else rates
-        nodes: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
-        path, seen, y = self._seen(nodes, coefficients)
-        still, at = value_of(seen), value_of(y)
+        load: Any = 0.0
         on_seen: Any = 0.0
+        own: Any = 0.0
         if resistance is not None:
-            rate = self._generalized(seen, self._strains(y)).rate
-            load = element_product(resistance, rate)
-            on_seen = self._of_load(load, 0.0 * load[..., None, :], self._strains(at))
+            load = element_product(resistance, motion.deformation.rate)
+        inertia = motion.points, motion.turns  # found before their values are
+        at = motion.still
         if static:
-            on_seen = on_seen + self._strain(still, at, coefficients, foreseen)
-        motion = coefficients if static else None
-        forces = self._with_inertia(path, on_seen, seen, y, motion, drag)
-        return np.asarray(self._on_nodes(value_of(nodes), forces))
-
-    def _ends(self, d: Any) -> Any:
-        """Motion (..., E, 12) of the elements' ends."""
-        if self.arms is None:
-            return d
-        parts = []
-        for k in range(2):
-            u, phi = d[..., 6 * k : 6 * k + 3], d[..., 6 * k + 3 : 6 * k + 6]
-            parts += [u + moved_by(phi, self.arms[:, k] + 0.0 * phi), phi]
-        return np.concatenate(parts, axis=-1)
-
-    def _on_nodes(self, d: Any, forces: Any) -> Any:
-        """Forces (..., E, 12) on the nodes that do the work of those on the ends of the arms."""
-        if self.arms is None:
-            return forces
-        parts = []
-        for k in range(2):
-            force, couple = forces[..., 6 * k : 6 * k + 3], forces[..., 6 * k + 3 : 6 * k + 6]
-            phi = d[..., 6 * k + 3 : 6 * k + 6]
-            pull = turned_by(-phi, force)
-            arm = cross(self.arms[:, k] + 0.0 * pull, pull)
-            parts += [force, couple + spin_transposed(phi, arm)]
-        return np.concatenate(parts, axis=-1)
+            load, own = (
+                load + self._load(at, foreseen),
+                _under(self.shapes.own_resultants, at.coefficients),
+            )
+        if static or resistance is not None:
+            on_seen = at.of_load(load, own)
+        of_motion = motion.coefficients if static else None
+        return self._with_inertia(at, on_seen, inertia, of_motion, drag)
 
     def tangent_slope(self, d: Array, coefficients: Array) -> Array:
         """The derivative (E, 12, 12) by s of the tangent at s d, under s coefficients, at s = 0.
@@ -229,131 +290,77 @@ class LargeBeam:
         Second derivatives of the elastic forces, by s in a complex step and by d in a `Taylor`; the
         inertia is linear in the coefficients, and counts with the elements straight.
         """
-        shapes, c = self.shapes, 1j * STEP * coefficients
-        nodes: Any = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
-        path, seen, y = self._seen(nodes, c)
-        forces: Any = from_turned_frame(shapes.ends, path, seen, self._strain(seen, y, c))
-        forces = self._on_nodes(nodes, forces)
+        c = 1j * STEP * coefficients
+        at = BeamMotion(self, Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12)), c)
+        own = _under(self.shapes.own_resultants, c)
+        forces = at.on_nodes(at.of_load(self._load(at), own))
 
         def inertia(x: AnyArray) -> AnyArray:
-            own, seen, fields = self._seen(x, 0.0 * coefficients)
-            forces = self._with_inertia(own, 0.0, seen, fields, coefficients)
-            return np.asarray(self._on_nodes(x, forces))
+            straight = BeamMotion(self, x, 0.0 * coefficients)
+            moved = straight.points, straight.turns
+            return self._with_inertia(straight, 0.0, moved, coefficients, None)
 
         elastic = np.moveaxis(forces.rate.imag, 0, -1) / STEP
         return np.asarray(elastic + value_and_jacobian(inertia, 0.0 * d)[1])
 
     def strain_slope(self, d: Array, coefficients: Array) -> Array:
         """The derivative (E, 6, 12) by s of ∂ρ/∂d at s d, under s coefficients, at s = 0."""
-        path: Any = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
-        _, seen, y = self._seen(path, 1j * STEP * coefficients)
-        rates: Any = self._generalized(seen, self._strains(y)).rate
+        path = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
+        rates = BeamMotion(self, path, 1j * STEP * coefficients).deformation.rate
         return np.asarray(np.moveaxis(rates.imag, 0, -1) / STEP)
 
     def foreseen(self, before: Array, after: Array, coefficients: Array) -> Array:
         """Hρ (E, 6) after a step between displacements (E, 12), linear in the step."""
-        _, seen, y = self._seen(before + 1j * STEP * (after - before), coefficients)
-        load = element_product(self.shapes.rigidity, self._generalized(seen, self._strains(y)))
+        load = self._load(BeamMotion(self, before + 1j * STEP * (after - before), coefficients))
         return np.asarray(load.real + load.imag / STEP)
 
-    def _strain(
-        self, seen: AnyArray, y: AnyArray, coefficients: AnyArray, foreseen: Array | None = None
-    ) -> AnyArray:
-        """Forces (E, 12) on the motion seen from the frames, of the fields y (E, Q, 12) there."""
-        strain = self._strains(y)
-        load = element_product(self.shapes.rigidity, self._generalized(seen, strain))
-        if foreseen is not None:
-            load = foreseen + 1j * load.imag
-        return self._of_load(load, _under(self.shapes.own_resultants, coefficients), strain)
-
-    def _strains(self, y: Any) -> Strain:
-        shapes, st, j = self.shapes, self.shapes.stations, self.shapes.jacobian[..., None]
-        phi, du, dphi = y[..., 3:6], y[..., 6:9] * (1.0 / j), y[..., 9:] * (1.0 / j)
-        return Strain(shapes.tangent, st.tension_centre, st.radius2, phi, du, dphi)
-
-    def _generalized(self, seen: Any, strain: Strain) -> Any:
-        """ρ (E, 6), the deformations that the strain energy ½ ρᵀHρ counts."""
-        moved = element_product(self.shapes.relative, seen)
-        return moved + element_product(self._averaged, strain.second_order(), points=True)
-
-    def _of_load(self, load: AnyArray, own: AnyArray, strain: Strain) -> AnyArray:
-        """Forces (E, 12) on the motion seen from the frames, of Hρ and the element's own load."""
-        shapes, j = self.shapes, self.shapes.jacobian[..., None]
-        resultants = element_product(shapes.balance, load) + own
-        by_phi, by_du, by_dphi = strain.second_order_gradient(resultants)
-        gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
-        forces = element_product(self._on_strains, gradient, points=True)
-        on_seen: AnyArray = forces + element_product(self._relative, load)
-        return on_seen
+    def _load(self, at: BeamMotion, foreseen: Array | None = None) -> Any:
+        """Hρ (..., E, 6)."""
+        load = element_product(self.shapes.rigidity, at.deformation)
+        return load if foreseen is None else foreseen + 1j * load.imag
 
     def _with_inertia(
         self,
-        path: Any,
+        at: BeamMotion,
         on_seen: Any,
-        seen: Any,
-        y: Any,
+        moved: tuple[Any, list[Turn]],
         coefficients: AnyArray | None,
-        drag: Array | None = None,
+        drag: Array | None,
     ) -> AnyArray:
-        """Forces (E, 12) on the nodes, of `on_seen` and of the inertia of what moves by y."""
+        """Forces (..., E, 12) on the nodes, of `on_seen` and of the inertia of sections moved to
+        places with turns."""
         shapes, st, whole = self.shapes, self.shapes.stations, (..., None, slice(None))
-        moved, turns = self._moved(path, y)
         motion = None if coefficients is None else coefficients[whole]
         rates = None if drag is None else drag[..., None, :, :]
-        x = st.X + moved
-        force, (on_frame, moment) = inertia_gradient(st.inertia, x, turns, motion, rates)
-        d, at = value_of(path), value_of(y)
-        arm = st.X - shapes.ends[:, None, 0] + at[..., :3]
-        own = turned_by(-value_of(turns[0]), force)
-        on_fields = self._lengths * np.concatenate([own, moment], axis=-1)
+        force, (on_frame, moment) = inertia_gradient(st.inertia, *moved, motion, rates)
+        arm = st.X - shapes.ends[:, None, 0] + at.fields[..., :3]
+        seen = at.frame.back.turned(force)
+        on_fields = self._lengths * np.concatenate([seen, moment], axis=-1)
         on_seen = on_seen + element_product(self._on_fields, on_fields, points=True)
-        torque = (self._lengths * cross(arm, own)).sum(axis=-2)
-        total = from_turned_frame(shapes.ends, d, value_of(seen), on_seen, torque)
+        torque = (self._lengths * cross(arm, seen)).sum(axis=-2)
         both = 0.5 * (self._lengths * on_frame).sum(axis=-2)
         first = (self._lengths * force).sum(axis=-2)
-        return np.asarray(total + np.concatenate([first, both, 0.0 * first, both], axis=-1))
+        on_ends = np.concatenate([first, both, 0.0 * first, both], axis=-1)
+        return np.asarray(at.on_nodes(on_seen, torque, on_ends))
 
-    def _moved(self, d: Any, y: Any) -> tuple[Any, list[Any]]:
-        """Displacements of the stations, rotation vectors of the frames and in the frames."""
-        st, u = self.shapes.stations, y[..., :3]
-        frame = 0.5 * (d[..., None, 3:6] + d[..., None, 9:])
-        moved = d[..., None, :3] + u + moved_by(frame, st.X - self.shapes.ends[:, None, 0] + u)
-        return moved, [frame, y[..., 3:6]]
-
-    def strain_energy(self, d: Array, coefficients: Array) -> float:
+    def strain_energy(self, motion: BeamMotion) -> float:
         """½ ρᵀHρ + ∫ S₀·(Γ₂, κ₂), J, of all elements."""
-        _, seen, y = self._seen(d, coefficients)
-        strain = self._strains(y)
-        rho = self._generalized(seen, strain)
+        at = motion.still
+        rho = at.deformation
         bent = 0.5 * np.einsum("ei,eij,ej->", rho, self.shapes.rigidity, rho)
-        own = _under(self.shapes.own_resultants, coefficients)
-        own = np.sum(own * strain.second_order(), axis=-1)
+        own = _under(self.shapes.own_resultants, at.coefficients)
+        own = np.sum(own * at.strain.second_order(), axis=-1)
         return float(bent + np.sum(self.shapes.lengths * own))
 
-    def strain_rates(self, d: Array, v: Array, coefficients: Array) -> Array:
-        """ρ̇ (E, 6)."""
-        _, seen, y = self._seen(Taylor.of(d, v, 0.0 * v), coefficients)
-        return np.asarray(self._generalized(seen, self._strains(y)).rate)
-
-    def moments(self, d: Array, v: Array, coefficients: Array) -> Array:
+    def moments(self, motion: BeamMotion) -> Array:
         """Second moments (E, 7, 7) of the mass (`assembly.elements.moments`)."""
-        path, _, y = self._seen(Taylor.of(d, v, 0.0 * v), coefficients)
-        moved, turns = self._moved(path, y)
-        st = self.shapes.stations
-        return section_moments(st.inertia, self.shapes.lengths, st.X + moved, turns)
-
-    def _seen(self, d: Any, coefficients: AnyArray) -> tuple[Any, Any, Any]:
-        """Motion of the ends; that and the fields (E, Q, 12) as seen from the elements' frames."""
-        ends = self._ends(d)
-        seen: Any = in_turned_frame(self.shapes.ends, ends)
-        y: Any = element_product(self.shapes.fields, seen)
-        return ends, seen, y + _under(self.shapes.own_fields, coefficients)
+        inertia = self.shapes.stations.inertia
+        return section_moments(inertia, self.shapes.lengths, motion.points, motion.turns)
 
     def resultants(self, d: Array, coefficients: Array) -> AnyArray:
         """Forces and moments (E, Q, 6) of the sections, in their rotated axes."""
         shapes = self.shapes
-        _, seen, y = self._seen(d, coefficients)
-        load = np.einsum("eij,ej->ei", shapes.rigidity, self._generalized(seen, self._strains(y)))
+        load = self._load(BeamMotion(self, d, coefficients))
         own = shapes.own_resultants @ coefficients
         return np.asarray(np.einsum("eqij,ej->eqi", shapes.balance, load) + own)
 

@@ -7,6 +7,7 @@ The rotations themselves take `Taylor` stacks too, and then have their velocitie
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import comb, factorial
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from scipy.special import zeta
 
 from assembly.elements.section_inertia import SectionInertia
-from assembly.elements.taylor import cross, polynomial, value_of
+from assembly.elements.taylor import Jets, cross, polynomial, value_of
 from assembly.kinematics import FRAME_UNITS, SKEW_UNITS, axial
 from assembly.types import AnyArray, Array
 
@@ -22,7 +23,7 @@ _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π
 _SERIES = np.array(
     [[(-1.0) ** k / factorial(2 * k + shift) for k in range(_TERMS)] for shift in (1, 2, 3)]
 )
-_SLOPES = _SERIES[:, 1:] * np.arange(1.0, _TERMS)
+_SLOPES = _SERIES[1:, 1:] * np.arange(1.0, _TERMS)  # of the last two
 # θ² up to which 4, 5, … terms are exact to round-off, with two to spare for derivatives.
 _REACH = np.array([(1e-18 * factorial(2 * n + 1)) ** (1.0 / n) for n in range(2, _TERMS - 2)])
 _FORMS = np.stack(FRAME_UNITS)
@@ -34,64 +35,66 @@ _COTANGENT = np.array([2.0 * zeta(2 * k) / (2.0 * np.pi) ** (2 * k) for k in ran
 STEP = 1e-30
 
 
-def _series(rows: Array, phi: Any) -> Any:
-    """Σ c_k θ^(2k) (..., 1) of each row of coefficients."""
-    q: Any = np.sum(phi * phi, axis=-1, keepdims=True)
-    largest = np.abs(value_of(q)).max(initial=0.0)
-    return polynomial(rows[:, : 4 + int(_REACH.searchsorted(largest))], q)
+class Turn(Jets):
+    """Rotations R = exp(φ̃) of vectors φ (..., 3).
 
+    T: the matrix of axial(RᵀṘ) = T φ̇, the spin in the rotated axes.
+    """
 
-def moved_by(phi: AnyArray, v: AnyArray) -> AnyArray:
-    """exp(φ̃) v − v, without cancellation."""
-    f1, f2 = _series(_SERIES[:2], phi)
-    across = cross(phi, v)
-    moved: AnyArray = f1 * across + f2 * cross(phi, across)
-    return moved
+    def __init__(self, phi: Any) -> None:
+        self.phi = phi
+        self.square: Any = np.sum(phi * phi, axis=-1, keepdims=True)  # θ²
+        # Σ c_k θ^(2k) (..., 1): sin θ/θ, (1 − cos θ)/θ² and (θ − sin θ)/θ³.
+        self.series = self._evaluated(_SERIES)
 
+    def _evaluated(self, rows: Array) -> Any:
+        largest = np.abs(value_of(self.square)).max(initial=0.0)
+        return polynomial(rows[:, : 4 + int(_REACH.searchsorted(largest))], self.square)
 
-def rotation(phi: Any) -> Any:
-    """R = exp(φ̃) (..., 3, 3)."""
-    f1, f2 = _series(_SERIES[:2], phi)
-    wide: Any = np.einsum("kij,...k->...ij", _SKEWS, f1 * phi)
-    cosine: Any = 1.0 - f2 * np.sum(phi * phi, axis=-1, keepdims=True)
-    return cosine[..., None] * np.eye(3) + wide + (f2 * phi)[..., None] * phi[..., None, :]
+    @cached_property
+    def back(self) -> Turn:
+        """That of −φ: Rᵀ, and Tᵀ in the place of T."""
+        out = object.__new__(Turn)
+        out.phi, out.square, out.series = -self.phi, self.square, self.series
+        return out
 
+    def moved(self, v: Any) -> Any:
+        """R v − v, without cancellation."""
+        across = cross(self.phi, v)
+        return self.series[0] * across + self.series[1] * cross(self.phi, across)
 
-def spin_matrix(phi: Any) -> Any:
-    """T (..., 3, 3) of `spin_of`."""
-    f2, f3 = _series(_SERIES[1:], phi)
-    wide: Any = np.einsum("kij,...k->...ij", _SKEWS, phi)
-    return np.eye(3) - f2[..., None] * wide + f3[..., None] * np.matmul(wide, wide)
+    def turned(self, v: Any) -> Any:
+        """R v."""
+        return v + self.moved(v)
 
+    @cached_property
+    def matrix(self) -> Any:
+        """R (..., 3, 3)."""
+        phi, f1, f2 = self.phi, self.series[0], self.series[1]
+        wide: Any = np.einsum("kij,...k->...ij", _SKEWS, f1 * phi)
+        cosine = 1.0 - f2 * self.square
+        return cosine[..., None] * np.eye(3) + wide + (f2 * phi)[..., None] * phi[..., None, :]
 
-def turned_by(phi: AnyArray, v: AnyArray) -> AnyArray:
-    """exp(φ̃) v."""
-    return v + moved_by(phi, v)
+    def spin(self, rate: Any) -> Any:
+        """T φ̇ = φ̇ − f₂ φ × φ̇ + f₃ φ × (φ × φ̇), of the last two series f."""
+        across = cross(self.phi, rate)
+        return rate - self.series[1] * across + self.series[2] * cross(self.phi, across)
 
+    @cached_property
+    def spin_matrix(self) -> Any:
+        """T (..., 3, 3)."""
+        wide: Any = np.einsum("kij,...k->...ij", _SKEWS, self.phi)
+        once, twice = self.series[1], self.series[2]
+        return np.eye(3) - once[..., None] * wide + twice[..., None] * np.matmul(wide, wide)
 
-def spin_of(phi: AnyArray, rate: AnyArray) -> AnyArray:
-    """T φ̇ = axial(Rᵀ Ṙ) = φ̇ − f₂ φ × φ̇ + f₃ φ × (φ × φ̇), in the rotated axes."""
-    f2, f3 = _series(_SERIES[1:], phi)
-    across = cross(phi, rate)
-    spin: AnyArray = rate - f2 * across + f3 * cross(phi, across)
-    return spin
-
-
-def spin_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
-    """Tᵀ m: T(φ)ᵀ = T(−φ)."""
-    return spin_of(-phi, moment)
-
-
-def spin_rate_transposed(phi: AnyArray, rate: AnyArray, moment: AnyArray) -> AnyArray:
-    """(dT/ds)ᵀ m where dφ/ds = rate."""
-    f2, f3 = _series(_SERIES[1:], phi)
-    g2, g3 = _series(_SLOPES[1:], phi)
-    grow = 2.0 * np.sum(phi * rate, axis=-1, keepdims=True)
-    across = cross(phi, moment)
-    by_factor = grow * (g2 * across + g3 * cross(phi, across))
-    double = cross(phi, cross(rate, moment)) + cross(rate, across)
-    transposed: AnyArray = by_factor + f2 * cross(rate, moment) + f3 * double
-    return transposed
+    def spin_rate_transposed(self, rate: Any, moment: Any) -> Any:
+        """(dT/ds)ᵀ m where dφ/ds = rate."""
+        phi, slopes = self.phi, self._evaluated(_SLOPES)
+        grow = 2.0 * np.sum(phi * rate, axis=-1, keepdims=True)
+        across, turning = cross(phi, moment), cross(rate, moment)
+        by_factor = grow * (slopes[0] * across + slopes[1] * cross(phi, across))
+        double = cross(phi, turning) + cross(rate, across)
+        return by_factor + self.series[1] * turning + self.series[2] * double
 
 
 def spin_inverse_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
@@ -121,33 +124,35 @@ def _geometric(coefficients: Array, q: Any, radius: float) -> Any:
     return polynomial(coefficients[None, :count], q)
 
 
-def relative_turn(frame: AnyArray, phi: AnyArray) -> AnyArray:
-    """The rotation vector of exp(−frame) exp(phi), by quaternions; for turns below 1 rad."""
-    (a, b), (c, d) = _quaternion(-frame), _quaternion(phi)
+def relative_turns(frame: AnyArray, phi: AnyArray) -> AnyArray:
+    """The rotation vectors of exp(−frame) exp(phi), by quaternions; for turns below 1 rad.
+
+    frame (..., 1, 3), phi (..., N, 3).
+    """
+    both: Any = np.concatenate([-frame, phi], axis=-2)
+    square: Any = 0.25 * np.sum(both * both, axis=-1, keepdims=True)
+    cosine, sine = polynomial(_HALF_TURN, square)
+    half = 0.5 * sine * both
+    (a, b), (c, d) = (
+        (x[..., part, :] for x in (cosine, half)) for part in (slice(1), slice(1, None))
+    )
     v = a * d + c * b + cross(b, d)
-    square: Any = np.sum(v * v, axis=-1, keepdims=True)
-    (half,) = _geometric(_ARCSINE, square, 1.0)
-    turn: AnyArray = 2.0 * half * v
+    small: Any = np.sum(v * v, axis=-1, keepdims=True)
+    (factor,) = _geometric(_ARCSINE, small, 1.0)
+    turn: AnyArray = 2.0 * factor * v
     return turn
-
-
-def _quaternion(phi: AnyArray) -> tuple[AnyArray, AnyArray]:
-    q = 0.25 * np.sum(phi * phi, axis=-1, keepdims=True)
-    cosine, sine = polynomial(_HALF_TURN, q)
-    return cosine, 0.5 * sine * phi
 
 
 def inertia_gradient(
     inertia: SectionInertia,
     x: Any,
-    turns: Sequence[Any],
+    turns: Sequence[Turn],
     coefficients: Array | None,
     drag: Array | None = None,
 ) -> tuple[AnyArray, list[AnyArray]]:
     """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O + ẍ + W ẋ) dm of points x + R s, (..., 3) for x and each φ.
 
-    R = exp(φ̃₁) exp(φ̃₂) … of the parts of the rotation vectors `turns` that move mass
-    (`SectionInertia.parts`). coefficients (..., 12): of the motion; None without its terms. drag
+    R is the product of the parts of `turns` that move mass (`SectionInertia.parts`). coefficients (..., 12): of the motion; None without its terms. drag
     (..., 3, 3): W, 2ω̃ and the damping in proportion to mass (1/s) times I; with it x and the turns
     are `Taylor`, without it there are no rates.
     """
@@ -165,7 +170,7 @@ def inertia_gradient(
 
 def _inertia_work(
     inertia: SectionInertia,
-    turns: Sequence[Any],
+    turns: Sequence[Turn],
     a: AnyArray,
     form: AnyArray | None,
     drag: Array | None,
@@ -174,7 +179,7 @@ def _inertia_work(
     accelerations a (..., 3); form (..., 3, 3): (ε̃ + ω̃ω̃) of `inertia_gradient`."""
     moving = _turning_parts(inertia, turns)
     rates: Any = _product(moving)
-    R, parts = value_of(rates), [value_of(part) for part in moving]
+    R = value_of(rates)
     back = R.swapaxes(-1, -2)  # no conjugate, so that complex steps pass
     # Of the section's unit vectors: a vector of it has the acceleration `moved` times itself.
     moved: Any = 0.0 if form is None else form @ R
@@ -183,28 +188,33 @@ def _inertia_work(
     force = inertia.m[..., None] * a + (moved @ inertia.eta[..., None])[..., 0]
     couple = axial(back @ moved @ inertia.J) + cross(inertia.eta, (back @ a[..., None])[..., 0])
     moments: list[AnyArray] = []
-    for part in reversed(parts):
-        (moment,) = _turning_parts(inertia, [spin_transposed(part, couple)])
-        moments.insert(0, moment)
-        couple = turned_by(part, couple)
+    for part in reversed(moving):
+        moment = part.still.back.spin(couple)
+        moments.insert(0, moment if inertia.turns_whole else _moving_part(inertia, moment))
+        couple = part.still.turned(couple)
     return force, moments
 
 
-def _turning_parts(inertia: SectionInertia, turns: Sequence[Any]) -> list[Any]:
-    """The parts of rotation vectors that move mass; all moments do where all parts do."""
+def _moving_part(inertia: SectionInertia, phi: Any) -> Any:
+    """The parts of rotation vectors, or of moments, that move mass."""
+    return np.einsum("...ij,...j->...i", inertia.turning, phi)
+
+
+def _turning_parts(inertia: SectionInertia, turns: Sequence[Turn]) -> list[Turn]:
+    """The parts of rotations that move mass."""
     if inertia.turns_whole:
         return list(turns)
-    return [np.einsum("...ij,...j->...i", inertia.turning, phi) for phi in turns]
+    return [Turn(_moving_part(inertia, turn.phi)) for turn in turns]
 
 
-def section_rotation(inertia: SectionInertia, turns: Sequence[Any]) -> Any:
-    """R (..., 3, 3) of sections, of the parts of the rotation vectors that move mass."""
+def section_rotation(inertia: SectionInertia, turns: Sequence[Turn]) -> Any:
+    """R (..., 3, 3) of sections, of the parts of the rotations that move mass."""
     return _product(_turning_parts(inertia, turns))
 
 
-def _product(turns: Sequence[Any]) -> Any:
-    """exp(φ̃₁) exp(φ̃₂) … (..., 3, 3)."""
-    first, *others = (rotation(turn) for turn in turns)
+def _product(turns: Sequence[Turn]) -> Any:
+    """R₁ R₂ … (..., 3, 3)."""
+    first, *others = (turn.matrix for turn in turns)
     for other in others:
         first = np.matmul(first, other)
     return first

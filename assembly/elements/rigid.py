@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.family import Displaced, ElementFamily, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
-from assembly.elements.large_rotation import inertia_gradient
+from assembly.elements.large_rotation import Turn, inertia_gradient
 from assembly.elements.moments import section_moments
 from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import SectionInertia, joined
@@ -59,14 +59,14 @@ class RigidFamily(FiniteMotion):
         motion = coefficients if static else None
         drag = None if rates is None else rates[0]
         path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
-        moved, turn = self.points + path[..., :3], path[..., 3:]
+        moved, turn = self.points + path[..., :3], Turn(path[..., 3:])
         force, (moment,) = inertia_gradient(self.inertia, moved, [turn], motion, drag)
         return np.concatenate([force, moment], axis=-1)
 
     def inertia_moments(self, passage: Passage) -> Array:
         y, rate = self.map.gather(passage.u), self.map.gather(passage.v)
         path: Any = Taylor.of(y, rate, 0.0 * rate)
-        moved, turn = self.points + path[..., :3], path[..., 3:]
+        moved, turn = self.points + path[..., :3], Turn(path[..., 3:])
         return section_moments(self.inertia, np.ones(len(y)), moved, [turn])
 
     def displaced(self, passage: Passage) -> Displaced:

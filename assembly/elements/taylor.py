@@ -11,7 +11,8 @@ that is how positions of a mechanism are found. Arrays may have leading axes, of
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from copy import copy
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -109,9 +110,8 @@ def _leibniz(function: Callable[..., Any], a: Any, b: Any) -> Taylor:
         return Taylor(function(*_aligned(a.data, np.asarray(b)[None])))
     x, y = _aligned(a.data, b.data)
     out = function(x, y[0])
-    out[1] += function(x[0], y[1])
+    out[1:] += function(x[0], y[1:])
     out[2] += 2.0 * function(x[1], y[1])
-    out[2] += function(x[0], y[2])
     return Taylor(out)
 
 
@@ -195,6 +195,18 @@ def _of_pairs(terms: AnyArray) -> Taylor:
 def value_of(a: Any) -> Any:
     """f of a Taylor; an array is its own value."""
     return a.value if isinstance(a, Taylor) else a
+
+
+class Jets:
+    """Quantities along a motion, each found once: attributes that are Taylors, arrays or `Jets`."""
+
+    @cached_property
+    def still(self) -> Any:
+        """The same without rates, of the values of what has been found so far."""
+        out = copy(self)
+        for name, found in vars(self).items():
+            vars(out)[name] = found.still if isinstance(found, Jets) else value_of(found)
+        return out
 
 
 def cross(a: Any, b: Any) -> Any:

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
-from assembly.elements.large_rotation import rotation, spin_matrix, spin_rate_transposed
+from assembly.elements.large_rotation import Turn
 from assembly.elements.taylor import Taylor, matrix_product
 from assembly.errors import ConvergenceError, MechanismError
 from assembly.kinematics import axial, skew
@@ -88,8 +88,8 @@ def by_nodes(path: Array) -> list[Carried]:
     vectors."""
     if np.linalg.norm(path[0, ..., 3:], axis=-1).max(initial=0.0) > TURN:
         raise ConvergenceError("a node at a joint has rotated by more than π")
-    phi: Any = Taylor(path[..., 3:])
-    E, spins = rotation(phi).data, spin_matrix(phi).data
+    turns = Turn(Taylor(path[..., 3:]))
+    E, spins = turns.matrix.data, turns.spin_matrix.data
     W = np.zeros((*path.shape, 6))
     W[..., :3, :3] = E.swapaxes(-1, -2)
     W[..., 3:, 3:] = spins
@@ -109,7 +109,7 @@ def _all_bent(phi: Array) -> Array:
     """∂²(rotation vector)/∂φ², (..., 3, 3, 3), of nodes with the rotation vectors φ (..., 3)."""
     units = np.eye(3)
     at = np.broadcast_to(phi[..., None, None, :], (*phi.shape[:-1], 3, 3, 3))
-    B = spin_rate_transposed(at, units[None] + 0.0 * at, units[:, None] + 0.0 * at)
+    B = Turn(at).spin_rate_transposed(units[None] + 0.0 * at, units[:, None] + 0.0 * at)
     return np.asarray(0.5 * (B + B.swapaxes(-1, -2)))
 
 
