@@ -89,6 +89,8 @@ class Taylor(NDArrayOperatorsMixin):
 
 def _aligned(a: AnyArray, b: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Data of which the axes after that of the derivatives broadcast."""
+    if a.ndim == b.ndim:
+        return a, b
     rank = max(a.ndim, b.ndim)
     x, y = (
         v.reshape(len(v), *(1,) * (rank - v.ndim), *v.shape[1:]) if v.ndim < rank else v
