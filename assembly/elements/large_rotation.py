@@ -133,9 +133,7 @@ def relative_turns(frame: AnyArray, phi: AnyArray) -> AnyArray:
     square: Any = 0.25 * np.sum(both * both, axis=-1, keepdims=True)
     cosine, sine = polynomial(_HALF_TURN, square)
     half = 0.5 * sine * both
-    (a, b), (c, d) = (
-        (x[..., part, :] for x in (cosine, half)) for part in (slice(1), slice(1, None))
-    )
+    a, b, c, d = cosine[..., :1, :], half[..., :1, :], cosine[..., 1:, :], half[..., 1:, :]
     v = a * d + c * b + cross(b, d)
     small: Any = np.sum(v * v, axis=-1, keepdims=True)
     (factor,) = _geometric(_ARCSINE, small, 1.0)
