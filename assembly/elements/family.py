@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +27,9 @@ def along(changes: list[Any], by: Wanted) -> list[Any]:
     if not isinstance(by, tuple):
         return changes
     return [changes[0] + by[0] * changes[1] + by[1] * changes[2]]
+
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,12 @@ class Passage:
     step: Array | None = None
     _found: list[Any] = field(default_factory=list, init=False, compare=False, repr=False)
 
-    def once(self, find: Callable[[], Any]) -> Any:
+    def once(self, find: Callable[[], Found]) -> Found:
         """What a family finds of its motion first, and then takes again."""
         if not self._found:
             self._found.append(find())
-        return self._found[0]
+        found: Found = self._found[0]
+        return found
 
     @classmethod
     def at_rest(

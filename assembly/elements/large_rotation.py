@@ -150,9 +150,10 @@ def inertia_gradient(
 ) -> tuple[AnyArray, list[AnyArray]]:
     """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O + ẍ + W ẋ) dm of points x + R s, (..., 3) for x and each φ.
 
-    R is the product of the parts of `turns` that move mass (`SectionInertia.parts`). coefficients (..., 12): of the motion; None without its terms. drag
-    (..., 3, 3): W, 2ω̃ and the damping in proportion to mass (1/s) times I; with it x and the turns
-    are `Taylor`, without it there are no rates.
+    R is the product of the parts of `turns` that move mass (`SectionInertia.parts`). coefficients
+    (..., 12): of the motion; None without its terms. drag (..., 3, 3): W, 2ω̃ and the damping in
+    proportion to mass (1/s) times I; with it x and the turns are of `Taylor`, without it there are
+    no rates.
     """
     form: AnyArray | None = None
     a: Any = 0.0

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
