@@ -197,7 +197,9 @@ class BeamFamily(FiniteMotion):
         return self._large.forces(motion, rates, static, foreseen)
 
     def _moved(self, passage: Passage) -> BeamMotion:
-        return passage.once(lambda: self._large.moved(self.map.path(passage), passage.coefficients))
+        return passage.once(
+            self, lambda: self._large.moved(self.map.path(passage), passage.coefficients)
+        )
 
     def _forces_of(self, passage: Passage, rates: Rates) -> AnyArray:
         return self._large.forces(self._moved(passage), rates)

@@ -52,13 +52,13 @@ class Passage:
     coefficients: Array
     rayleigh: tuple[Any, Any] = (0.0, 0.0)
     step: Array | None = None
-    _found: list[Any] = field(default_factory=list, init=False, compare=False, repr=False)
+    _found: dict[object, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
-    def once(self, find: Callable[[], Found]) -> Found:
+    def once(self, family: object, find: Callable[[], Found]) -> Found:
         """What a family finds of its motion first, and then takes again."""
-        if not self._found:
-            self._found.append(find())
-        found: Found = self._found[0]
+        if family not in self._found:
+            self._found[family] = find()
+        found: Found = self._found[family]
         return found
 
     @classmethod

@@ -121,7 +121,7 @@ class PlacedFamily(ElementFamily):
         return out.reshape(-1, 9)
 
     def _own_passage(self, passage: Passage) -> Passage:
-        return passage.once(lambda: passage.of_part(self.B, self.R, self.P, self.rayleigh))
+        return passage.once(self, lambda: passage.of_part(self.B, self.R, self.P, self.rayleigh))
 
     # The part's own damping is counted in `damping` as far as it is linear.
 
