@@ -32,7 +32,7 @@ from assembly.errors import ConvergenceError
 from assembly.linalg.combination import Pattern
 from assembly.magnitudes import HALF, ROUND_OFF
 from assembly.mechanisms.deformed_joints import DeformedJoints, DeformedRows
-from assembly.mechanisms.elastic_reduction import ElasticReduction, all_dofs
+from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.reactions import Instant, InverseDynamics
 from assembly.mechanisms.transformation import inverted
 from assembly.system.frozen import FrozenSystem
@@ -74,8 +74,6 @@ class DeformedMotion:
         self._motors[..., self.held] = 0.0
         self._resting = (1.0 - share) * now.steady
         self._resting[..., self.held] = 0.0
-        component = all_dofs(self.topology).component[touched]
-        self._scale = np.where(component < 3, self.topology.length, 1.0)
 
     def at(self, n: Any) -> DeformedMotion:
         """That of one of several instants, or of some; with a first axis of instants for None."""
@@ -99,6 +97,7 @@ class DeformedMotion:
         where the joints cannot be closed.
         """
         path, touched, length = near.copy(), self.topology.touched, self.topology.length
+        scale = self.elastic.scale
         path[..., self.masters] = q, v, a
         if not len(self.slaves):
             return DeformedState(self, path, self.rows(path))
@@ -112,8 +111,8 @@ class DeformedMotion:
             at, last = self.rows(path), size
             step = self._solved(at.G, at.x)
             path[..., self.slaves] -= step
-            large = np.abs(path[..., touched] / self._scale).reshape(3, -1).max(axis=-1)
-            sizes = np.abs(step / self._scale[self._slave_places]).reshape(3, -1).max(axis=-1)
+            large = np.abs(path[..., touched] / scale).reshape(3, -1).max(axis=-1)
+            sizes = np.abs(step / scale[self._slave_places]).reshape(3, -1).max(axis=-1)
             large += [1.0, pace, (pace + large[1]) ** 2 + change]
             size = float((sizes / np.maximum(large, np.finfo(float).tiny ** 0.5)).max())
             # Convergence is quadratic: after such a step the next one is of the order of round-off.

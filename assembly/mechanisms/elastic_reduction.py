@@ -180,6 +180,12 @@ class ElasticReduction:
             return None
         return all_dofs(self.topology).select(self.masters)
 
+    @cached_property
+    def scale(self) -> Array:
+        """The mechanism's length, m, for displacements, 1 for rotations: of constrained DOFs."""
+        component = all_dofs(self.topology).component[self.topology.touched]
+        return np.where(component < 3, self.topology.length, 1.0)
+
 
 def all_dofs(topology: Topology) -> DofMap:
     """The DOFs and nodes of all bodies, numbered in sequence; body axes."""

@@ -91,8 +91,9 @@ class Topology:
         self._check_motions()
         constrained = np.union1d(self.motions.indices, self.applied.touched)
         self.touched: Index = constrained.astype(np.intp)
-        self._seen = self.motions[:, self.touched]
-        self.seen: Array = np.vstack([self._seen.toarray(), np.zeros(len(self.touched))])
+        own = self.motions[:, self.touched]
+        self._onto = sp.csr_matrix(own.T)
+        self.seen: Array = np.vstack([own.toarray(), np.zeros(len(self.touched))])
 
     def with_bodies(self, bodies: dict[str, Body]) -> Topology:
         """The same with other bodies in place of some, on the same points."""
@@ -219,7 +220,7 @@ class Topology:
         if seen is not None:
             return np.asarray(values @ seen)
         flat = values.reshape(-1, len(self.units))
-        return np.asarray(flat @ self._seen).reshape(*values.shape[:-1], -1)
+        return np.asarray((self._onto @ flat.T).T).reshape(*values.shape[:-1], -1)
 
     def frames(self, bodies: Frames) -> Frames:
         """The frames of all points on undeformed bodies."""
