@@ -59,8 +59,6 @@ class Newton:
     nothing = np.zeros(len(WORKS))  # work at the start, J
     ITERATIONS = 24
     TOLERANCE = 1e-10  # of the error that a step leaves, against the displacement
-    LEFT = 0.0  # or of the first correction: of the error of the step itself
-    MOST = 100.0  # times TOLERANCE, that is left so
     TANGENT = 3  # iterations in whose time a new step matrix is formed and used
     POOR = 0.1  # rate at which a matrix of another step is too far off
     TRUSTED = 0.01  # least rate of corrections: works of a step are those before the last one
@@ -152,16 +150,14 @@ class Newton:
         this rate, at first that of the last step, take longer than a new one; in all later steps
         where that of an earlier step is too far off. Where it leads away, from the start.
         """
-        start, last, kept, most = x, 0.0, True, 1.0
+        start, last, kept = x, 0.0, True
         for number in range(self.ITERATIONS):
             forms = self.factor is None
             change, size = correction(x)
             if not np.isfinite(size):
                 break
             ahead = min(size / last, 1.0) if last else self.rate
-            if number == 0:
-                most = min(max(1.0, self.LEFT * size), self.MOST)
-            elif number == 1:
+            if number == 1:
                 self.rate = ahead
                 self.afresh = self.afresh or (kept and ahead > self.POOR)
             kept = kept and not forms
@@ -170,12 +166,12 @@ class Newton:
                 self.destroy()
                 continue
             x, rate = x + change, max(ahead, self.TRUSTED) if last else 1.0
-            if size <= most or size * rate <= most * (1.0 - rate):
+            if size <= 1.0 or size * rate <= 1.0 - rate:
                 if self.afresh:
                     self.destroy()
                 return x
             # A matrix formed after a correction has the square of its rate.
-            if size * ahead ** (self.TANGENT * (2 if forms and last else 1)) > most:
+            if size * ahead ** (self.TANGENT * (2 if forms and last else 1)) > 1.0:
                 self.destroy()
             last = size
         raise ConvergenceError("Newton's method does not converge")

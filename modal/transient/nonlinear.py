@@ -50,7 +50,6 @@ class NonlinearAlpha(Newton, AlphaParameters):
     """
 
     order = 2
-    LEFT = 1e-5
 
     def __init__(self, model: Any, load: Force, rho_infinity: float = 1.0) -> None:
         Newton.__init__(self, model, load)
