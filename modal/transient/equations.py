@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 
 from assembly.arguments import as_numbers
 from assembly.errors import InputError, SingularSystemError
-from assembly.linalg.combination import Combination, within_range
-from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
+from assembly.linalg.combination import within_range
+from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSeries, FrozenSystem
 from modal.eigen.tolerances import EPS, HALF
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant, Sampled, SeparatedArrays, one_by_one
@@ -82,10 +83,13 @@ class SecondOrderModel:
         """M, C + D and all stiffness at times (P,), dense (P, n, n) each."""
         if not self.constant and hasattr(self.model, "freeze_many"):
             series = self.model.freeze_many(times)
-            return [series.mass, series.damping, series.stiffness]
-        systems = self.several(times)
-        named = zip(("M", "C + D", "K"), GROUPS, strict=False)
-        return [_stacked([s.combined(parts) for s in systems], name) for name, parts in named]
+        else:
+            series = FrozenSeries.of(self.several(times), times)
+        found = dict(M=series.mass, damping=series.damping, stiffness=series.stiffness)
+        for name, stack in found.items():
+            largest = int(np.abs(stack).max(axis=(1, 2)).argmax())
+            within_range(sp.csr_matrix(stack[largest]), name)
+        return list(found.values())
 
     def first_orders(self, times: Array) -> Array:
         """A at times (P,), dense (P, 2n, 2n)."""
@@ -190,21 +194,6 @@ def potential(here: FrozenSystem | TabulatedInstant) -> Any:
     else:
         S = here.combined(CONSERVATIVE_STIFFNESS).tocsr()
     return 0.5 * (S + S.T)
-
-
-def _stacked(sums: Sequence[Combination], name: str) -> Array:
-    """Matrices of one name, dense (P, n, n); an operator that instants share is formed once."""
-    shared: dict[int, tuple[Any, Array]] = {}
-    for i, total in enumerate(sums):
-        for c, A in total.terms:
-            shared.setdefault(id(A), (A, np.zeros(len(sums))))[1][i] += c
-    out = np.zeros((len(sums), *sums[0].shape))
-    for A, coefficients in shared.values():
-        at = np.flatnonzero(coefficients)
-        out[at] += coefficients[at, None, None] * A.tocsr().toarray()
-    largest = int(np.abs(out).max(axis=(1, 2)).argmax())
-    within_range(sums[largest].tocsr(), name)
-    return out
 
 
 def dense_state_matrices(M: Array, V: Array, K: Array) -> Array:
