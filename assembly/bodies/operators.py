@@ -4,6 +4,7 @@ fixed matrices of a body on a subset of its degrees of freedom.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,11 @@ from assembly.linalg.combination import Combination, Kronecker, Lazy
 from assembly.linalg.factorization import Factorization
 from assembly.linalg.symmetric import Symmetric
 from assembly.types import Array, Index, Mask
+
+SOFT = (
+    "prestress: the supports are so soft beside the body that round-off changes the stresses; hold "
+    "the body, or leave the springs out"
+)
 
 
 def held_couples(dofs: DofMap, hold: Index, reaction: Array) -> sp.csr_matrix:
@@ -118,13 +124,15 @@ class BodyStatics:
             held[order[: fields.shape[1]]] = True
         return held
 
-    def response(self, loads: Array) -> Array:
+    def response(self, loads: Array, most: float = 1e-4) -> Array:
         """Displacements under loads on the held body.
 
         Parameters
         ----------
         loads : ndarray, shape (n, k)
             Forces and moments, N and N·m.
+        most : float
+            Of a load: round-off of the stresses, beyond which there is a warning.
 
         Returns
         -------
@@ -141,6 +149,12 @@ class BodyStatics:
             motions = self.dofs.select(inner).rigid_motions
             with Factorization(K, "spd", motions=motions) as factor:
                 u[inner] = factor.solve(np.ascontiguousarray(loads[inner]))
+            # What soft supports yield has no stress, but its round-off has.
+            fields = motions().fields
+            rigid = fields @ np.linalg.lstsq(fields.T @ fields, fields.T @ u[inner], rcond=None)[0]
+            lost = np.finfo(float).eps * (K.diagonal()[:, None] * np.abs(rigid)).max(axis=0)
+            if np.any(lost > most * np.abs(loads).max(axis=0)):
+                warnings.warn(SOFT, stacklevel=2)
         return u
 
     def of_loads(

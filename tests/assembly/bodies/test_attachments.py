@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -191,3 +192,28 @@ def test_mass_with_inertia_needs_rotations() -> None:
     bar = assembly.bar(1.0, BLADE, assembly.steel, 3)
     with pytest.raises(InputError, match="no rotations"):
         attach_mass(bar, "end", 1.0, inertia=0.1)
+
+
+def on_springs(k: float) -> Body:
+    """A beam that a spring holds at each end, k in N/m."""
+    steel = assembly.Material(E=210e9, nu=0.3, rho=7850.0)
+    beam = assembly.beam(1.0, assembly.rectangle(0.02, 0.01), steel, 4, planar=True)
+    for node in (0, 4):
+        beam = assembly.attach_spring(beam, node, stiffness=k)
+    return beam
+
+
+def test_supports_too_soft_for_the_prestress_are_told() -> None:
+    """The growth rate on springs of 10 mN/m is that of springs of 100 mN/m but for the springs; on
+    those of 0.1 mN/m round-off has changed it by more than that."""
+
+    def growth(k: float) -> float:
+        return float(eigenvalues(on_springs(k).freeze(100.0, axis=(0, 0, 1))).real.max())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        firm = growth(1e-1), growth(1e-2)
+    assert abs(firm[0] / firm[1] - 1.0) < 1e-4
+    with pytest.warns(UserWarning, match="supports are so soft"):
+        soft = growth(1e-4)
+    assert abs(soft / firm[1] - 1.0) > 1e-5
