@@ -457,6 +457,7 @@ def propagated(
     times: Array,
     tolerance: float,
     panels: int,
+    sparse: Matrices | None = None,
     *,
     points: int = 13,
     theta: tuple[float, float] = (16.0, 64.0),
@@ -467,8 +468,9 @@ def propagated(
     by these, another by decoupled groups, also where the steps turn out to be three times as many;
     one whose groups do not come apart enough has a larger θ, and then is halved.
 
-    panels: their number at first. points: nodes of a panel, an odd number.
-    theta: the least and the largest θ of a panel, times its length. Raises ConvergenceError.
+    panels: their number at first. sparse: the matrices for steps, as `Sparse`. points: nodes of a
+    panel, an odd number. theta: the least and the largest θ of a panel, times its length. Raises
+    ConvergenceError.
     """
     length = span[1] - span[0]
     t, states, places = span[0], np.empty((len(times), len(x))), (times - span[0]) / length
@@ -478,7 +480,8 @@ def propagated(
     worse = 1.0  # than estimated, the cost of steps
     allowed = (1.0 - WITHIN) * tolerance
     total = panels << DIVISIONS
-    steps, gap = Collocation(matrices, length / panels), float(np.sqrt(theta[0] * theta[1]))
+    gap = float(np.sqrt(theta[0] * theta[1]))
+    steps = Collocation(sparse or matrices, length / panels)
     while ticks < total:
         if level > DIVISIONS:
             raise ConvergenceError(f"no panel is short enough at t = {t:.6g} s")

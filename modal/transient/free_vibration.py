@@ -31,7 +31,7 @@ from modal.transient.records import Recorder, Vibration, chosen_probes, run_attr
 from modal.transient.small_steps import SmallRun
 from modal.transient.small_transient import Trial, small_transient
 from modal.transient.step_matrices import OnPattern, SharedPattern
-from modal.transient.tolerances import BATCH_NUMBERS, PIECES, REMEMBERED
+from modal.transient.tolerances import BATCH_NUMBERS, FEW, PIECES, REMEMBERED
 from modal.types import Array
 
 Propagated = tuple[Array, Array, float, dict[str, Any]]  # times, states, error, attributes
@@ -131,16 +131,17 @@ def _sparse(
         found = _sparse_steps(model, lambda _: Sparse(pattern, values), span, x, tolerance, 1)
         times, states, error, about = found
         return _vibration(times, states, _balance_of_constant(model, states), error, about)
-    entries, pattern = _on_pattern(model)
-    read = SeparatedArrays(replace(entries, table=entries.table[:, :3]))
-
-    def matrices(times: Array) -> Sparse:
-        return Sparse(pattern, np.stack(read.many(times)))
-
-    panels = _panels(model, span)
+    matrices, panels = _sparse_matrices(model), _panels(model, span)
     times, states, error, about = _sparse_steps(model, matrices, span, x, tolerance, panels)
     about |= _read_off(model)
     return _vibration(times, states, _balance(model, times, states), error, about)
+
+
+def _sparse_matrices(motion: InterpolatedMotion) -> Matrices:
+    """M, C + D and K at times, sparse."""
+    entries, pattern = _on_pattern(motion)
+    read = SeparatedArrays(replace(entries, table=entries.table[:, :3]))
+    return lambda times: Sparse(pattern, np.stack(read.many(times)))
 
 
 def _panels(motion: InterpolatedMotion, span: tuple[float, float], rows: float = 24.0) -> int:
@@ -204,13 +205,15 @@ def _moving(
     motion: InterpolatedMotion, span: tuple[float, float], x: Array, tolerance: float,
     trial: Trial | None,
 ) -> Vibration:  # fmt: skip
-    """By decoupled groups and by collocation, on the basis of a trial if that serves."""
+    """By decoupled groups and by collocation, that of many DOFs with sparse factors; on the basis
+    of a trial if that serves."""
     matrices: Matrices = trial.matrices if trial else motion.matrices
     start, about, missed = trial.state if trial else x, {}, 0.0
     allowed = tolerance - trial.by_basis if trial else tolerance
     first = Frames.of(matrices, np.array(span[:1]))
     times = _record_times(span, _fastest(first, span, start, tolerance))
-    found = propagated(matrices, span, start, times, allowed, _panels(motion, span))
+    sparse = None if trial or motion.n <= FEW else _sparse_matrices(motion)
+    found = propagated(matrices, span, start, times, allowed, _panels(motion, span), sparse)
     states = found.states
     if trial:
         both = states.reshape(len(times), 2, -1)

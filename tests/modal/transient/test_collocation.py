@@ -181,6 +181,34 @@ def test_large_models_that_move_are_integrated_with_sparse_factors(
     assert np.abs(found.energy_defect).max() <= 1e-3 * found.energy.max()
 
 
+def test_steps_of_many_degrees_of_freedom_solve_sparse_equations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where no basis serves: the states of dense equations, which few degrees of freedom have."""
+    model, products = machine(8, rayleigh=(0.0, 0.1)), list[int]()
+    here, product = model.freeze(0.0), Sparse.product
+    start = modal.solve(here, k=4).right[:, -1].real, np.zeros(here.n)
+
+    def counted(self: Sparse, states: tuple[Array, Array, Array]) -> Array:
+        products.append(len(states[0]))
+        return product(self, states)
+
+    monkeypatch.setattr(Sparse, "product", counted)
+    monkeypatch.setattr(free_vibration, "small_transient", lambda *_: None)
+
+    def run() -> Any:
+        return modal.integrate(model, (0.0, 0.02), start, displacement_tolerance=1e-6, probes="all")
+
+    dense = run()
+    assert not products
+    monkeypatch.setattr(free_vibration, "FEW", 4)
+    sparse = run()
+    assert len(products)
+    assert sparse.attrs["solver"] == dense.attrs["solver"] == "Radau collocation"
+    size = np.abs(dense.displacement.values).max()
+    assert np.abs(sparse.displacement - dense.displacement).max() <= 1e-8 * size
+
+
 def test_collocation_follows_matrices_that_move() -> None:
     """Against an explicit method with tight tolerance, of another family."""
     mechanism = machine(3)
