@@ -23,7 +23,7 @@ from assembly.bodies.operators import BodyOperators, BodyStatics
 from assembly.bodies.placed import placed_fields
 from assembly.dofs import DofMap
 from assembly.errors import InputError
-from assembly.kinematics import Kinematics, as_vector, unit_coefficients
+from assembly.kinematics import Kinematics, as_vector
 from assembly.magnitudes import DAMPING_MASS, DAMPING_STIFFNESS
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array, Index
@@ -284,24 +284,6 @@ class Body(BodyData):
             frame=self.name,
             parameters=rates if parameters is None else parameters,
         )
-
-    def terms(
-        self, omega: Array, epsilon: Array, acceleration: Array, velocity: Array
-    ) -> dict[str, list[tuple[Any, Any]]]:
-        """What `freeze` combines at P instants with prestress="linear".
-
-        Parameters
-        ----------
-        omega, epsilon, acceleration, velocity : ndarray, shape (P, 3)
-            As for `freeze`, in body axes.
-
-        Returns
-        -------
-        dict of str to list
-            Of every part the fixed matrices, each behind its P multipliers.
-        """
-        loads = [unit_coefficients(omega, epsilon, acceleration), velocity, omega]
-        return self.supported.terms(omega, epsilon, np.concatenate(loads, axis=-1))
 
     def rigid_fields(self) -> Array:
         """The six infinitesimal rigid motions about the frame's origin, (n, 6)."""

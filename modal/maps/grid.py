@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from assembly.arguments import axis_values
 from assembly.bodies.body import Body
 from assembly.errors import InputError
-from assembly.kinematics import Kinematics, as_vector
+from assembly.kinematics import Kinematics, as_vector, unit_coefficients
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.mechanism import MechanismSystem, swept
 from assembly.system.frozen import FrozenSystem
@@ -106,15 +106,17 @@ class Grid:
         given = {name: self.constants.get(name, 0.0) for name in vars(Kinematics())}
         axis, known = self.constants.get("axis"), {"axis", *given}
         named = known.issuperset(self.constants) and given.keys() >= self.axes.keys()
-        plain = getattr(self.model.freeze, "__func__", None) is Body.freeze
-        if not (plain and named) or axis is None:
+        if axis is None or not named or getattr(self.model.freeze, "__func__", 0) != Body.freeze:
             return None
         vectors = []
         for name, value in given.items():
             rows = np.array([[point.get(name, 1.0)] for point in points])
             vectors.append(rows * as_vector(1.0 if name in self.axes else value, name, axis))
         Kinematics(*(np.abs(v).max(axis=0) for v in vectors))  # as large as freeze takes them
-        return self.model.terms(*vectors), np.linalg.norm(vectors[0], axis=1)
+        omega, epsilon, acceleration, velocity = vectors
+        loads = [unit_coefficients(omega, epsilon, acceleration), velocity, omega]
+        terms = self.model.supported.terms(omega, epsilon, np.hstack(loads))
+        return terms, np.linalg.norm(omega, axis=1)
 
     def point(self, index: Sequence[int]) -> dict[str, float]:
         return {

@@ -308,13 +308,14 @@ class BodyMethod(SpaceMethod):
         return found, proof, beyond[:, : space.wanted], space.provable(points)
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
-        """From the tile's corners and middle; none where it saves little of a shared space that
-        holds everything."""
+        """From the tile's corners and middle; none where only all modes can prove anything, or
+        where it saves little of a shared space that holds everything."""
         anchors = anchor_points(tuple(s.stop - s.start for s in tile))
         space = self.space
+        unboxed = space.counts_all and not space.box.at(points).bounded.any()
         # Real and imaginary parts of the modes wanted are most of the space.
         whole = space.counts_all and 4 * space.wanted >= space.projected.size
-        if whole or len(left) < 4 * len(anchors):
+        if unboxed or whole or len(left) < 4 * len(anchors):
             return None
         return space.local(points.take(anchors))
 

@@ -166,12 +166,10 @@ class AffineFamily:
         terms = [(np.asarray(c), A, name) for name, part in found[0].items() for c, A in part]
         # New operators are counted as they appear from point to point.
         acting = sorted((t for t in terms if t[0].any()), key=lambda t: np.argmax(t[0] != 0.0))
-        numbers = {(id(A), name): self._take_up(A, name) for _, A, name in acting}
+        numbers = [self._take_up(A, name) for _, A, name in acting]
         table = np.zeros((len(ROLES), len(points), len(self.terms)))
-        for c, A, name in terms:
-            if (id(A), name) in numbers:
-                role = next(i for i, names in enumerate(ROLES) if name in names)
-                table[role, :, numbers[id(A), name]] += c
+        for (c, _, name), j in zip(acting, numbers, strict=True):
+            table[[name in names for names in ROLES].index(True), :, j] += c
         return Coefficients(table, found[1])
 
     def of_systems(self, systems: Iterable[tuple[Point, FrozenSystem]]) -> Coefficients:

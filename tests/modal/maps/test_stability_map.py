@@ -369,6 +369,7 @@ def test_points_of_a_body_have_the_multipliers_of_its_frozen_systems(swept: str)
     """All of a tile at once, to the last bit; a model of another `freeze` is frozen."""
     section = assembly.rectangle(0.05, 0.02)
     body = assembly.beam(1.0, section, assembly.steel, 2, clamped="start").with_damping(b=1e-5)
+    body = assembly.attach_damper(body, "end", np.diag([1.0, 2.0, 3.0]))
     axes = {"omega": np.linspace(0.0, 5.0, 4), swept: np.linspace(-1.0, 1.0, 3)}
     grid = Grid(body, axes, dict(axis=(0.0, 3.0, 4.0), acceleration=(1.0, 0.0, 2.0)))
     points = grid.points()
