@@ -314,13 +314,20 @@ class BodyOperators:
 
     def parts(self, motion: Kinematics) -> dict[str, Any]:
         """The named matrices of an instant as combinations of the fixed ones."""
-        omega, rates = motion.omega, (1.0, *self.body.rayleigh)
-        numbers = np.concatenate([rates, 2.0 * omega, motion.epsilon, omega, motion.loads()])
-        multipliers = numbers.tolist()
+        terms = self.terms(motion.omega, motion.epsilon, motion.loads())
         return {
-            name: Combination.of(self.n, [multipliers[k] for k, _ in terms], [A for _, A in terms])
-            for name, terms in self._terms.items()
+            name: Combination.of(self.n, [c for c, _ in part], [A for _, A in part])
+            for name, part in terms.items()
         }
+
+    def terms(self, omega: Array, epsilon: Array, loads: Array) -> dict[str, list[tuple[Any, Any]]]:
+        """The multipliers (...) of the fixed matrices in each part, of instants (..., 3).
+
+        loads: `Kinematics.loads`, (..., 18).
+        """
+        rates = np.tile((1.0, *self.body.rayleigh), (*omega.shape[:-1], 1))
+        numbers = np.concatenate([rates, 2.0 * omega, epsilon, omega, loads], axis=-1).T.tolist()
+        return {name: [(numbers[k], A) for k, A in part] for name, part in self._terms.items()}
 
 
 def add_weighted(total: Array, columns: Array, weights: Array) -> None:

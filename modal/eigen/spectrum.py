@@ -22,8 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from modal.eigen.tolerances import GROUP, HALF, ROUND_OFF
 from modal.types import Array, Complex, Index, Mask
@@ -187,8 +185,10 @@ def clusters(eigenvalues: Complex, distance: float = GROUP) -> list[list[int]]:
             continue
         lam = eigenvalues[block]
         near = np.abs(lam[:, None] - lam) <= distance * np.abs(lam)[:, None]
-        i, j = np.nonzero(np.triu(near | near.T, 1))
-        links = coo_matrix((np.ones(len(i)), (i, j)), shape=near.shape)
-        count, label = connected_components(links, directed=False)
-        groups += [block[label == g].tolist() for g in range(count)]
+        near = near | near.T | np.eye(len(lam), dtype=bool)
+        label, first = np.arange(len(lam)), near.argmax(axis=1)
+        while np.any(first < label):  # each takes the first of those near it, and theirs
+            label = first[first]
+            first = np.where(near, label, len(lam)).min(axis=1)
+        groups += [block[label == i].tolist() for i in np.unique(label)]
     return sorted(groups)

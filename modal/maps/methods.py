@@ -273,7 +273,7 @@ class BodyMethod(SpaceMethod):
         super().__init__(grid, k, tolerance, checks)
         self.threads = threads
         training = grid.training()
-        self.family = AffineFamily(grid.freeze, training[0])
+        self.family = AffineFamily(grid.freeze, training[0], grid.terms)
         drawn = grid.drawn(VALIDATION, seed=3)
         self.span = self.family.coefficients(training + drawn + grid.smallest())
         self._sizes = len(training), len(drawn)
@@ -388,8 +388,8 @@ class StackMethod(SpaceMethod):
         checked = self.grid.drawn(self.checks, seed=9)
         try:
             space = SmoothSpace(self.family, at, self.k, self.tolerance, whole=n)
-            whole = space.completed()
-            if n <= WHOLE or self._counts(whole, at.take(spread(len(at), 5))):
+            whole, some = space.completed(), at.take(spread(len(at), 5))
+            if n <= WHOLE or self._counts(space, whole, some):
                 space = whole
             if not space.complete:
                 space.train(at)
@@ -406,10 +406,10 @@ class StackMethod(SpaceMethod):
         each = zip(*self.family.motion.matrices(points), lowest, strict=True)
         return np.array([is_empty(M, C, K, low) for M, C, K, low in each], dtype=np.bool_)
 
-    def _counts(self, whole: SmoothSpace, some: Array) -> bool:
+    def _counts(self, space: SmoothSpace, whole: SmoothSpace, some: Array) -> bool:
         """Whether all modes of every point prove what no box does."""
-        found, proof, *_ = self.proved(whole, some)
-        return bool((proof == COUNT).all()) and not self._empty(some, found.modes.eigenvalues).any()
+        boxed = self._empty(some, space.solve(some).modes.eigenvalues).any()
+        return not boxed and bool((self.proved(whole, some)[1] == COUNT).all())
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         return None

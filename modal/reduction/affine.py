@@ -30,6 +30,8 @@ from modal.types import Array, Mask
 
 Point = Mapping[str, Any]
 Freeze = Callable[[Point], FrozenSystem]
+Terms = Mapping[str, Sequence[tuple[Sequence[float], Any]]]
+TermsOf = Callable[[Sequence[Point]], tuple[Terms, Array] | None]
 
 ROLES: tuple[tuple[str, ...], ...] = (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
 
@@ -104,11 +106,12 @@ class AffineFamily:
 
     freeze: a point (parameters by name) → FrozenSystem. `coefficients` may meet operators it has
     not seen (an operator whose coefficient was zero so far); they are appended to `terms`. rigid
-    (n, m): the motions that are rigid at every point met so far.
+    (n, m): the motions that are rigid at every point met so far. terms_of: points → the operators
+    of every part with their multipliers at all of them, and the rates; None where it cannot say.
     """
 
-    def __init__(self, freeze: Freeze, sample: Point) -> None:
-        self.freeze = freeze
+    def __init__(self, freeze: Freeze, sample: Point, terms_of: TermsOf | None = None) -> None:
+        self.freeze, self._terms_of = freeze, terms_of
         self.terms: list[Term] = []
         self._number: dict[int, int] = {}
         self._parts: list[set[str]] = []
@@ -122,6 +125,7 @@ class AffineFamily:
     ) -> AffineFamily:
         """The family of the combinations of some operators (n, n) that nothing freezes."""
         made = cls.__new__(cls)
+        made._terms_of = None
         made.n, made.rigid, made.dofs = operators[0].shape[0], rigid, dofs
         made.terms = [Term(operator) for operator in operators]
         made._number = {id(operator): j for j, operator in enumerate(operators)}
@@ -132,14 +136,19 @@ class AffineFamily:
         """Take up the operators of a system that are new."""
         for name, part in system.parts.items():
             for _, operator in part.terms:
-                number = self._number_of(operator)
-                if number == len(self.terms):
-                    self._number[id(operator)] = number
-                    self.terms.append(Term(operator))
-                    self._parts.append(set())
-                self._parts[number].add(name)
+                self._take_up(operator, name)
         if system.rigid is not self.rigid:
             self.rigid = common_motions(self.rigid, system.rigid)
+
+    def _take_up(self, operator: Any, name: str) -> int:
+        """The number of an operator of a part, which may be new."""
+        number = self._number_of(operator)
+        if number == len(self.terms):
+            self._number[id(operator)] = number
+            self.terms.append(Term(operator))
+            self._parts.append(set())
+        self._parts[number].add(name)
+        return number
 
     def _number_of(self, operator: Any) -> int:
         """That of an operator, or of one with the same entries; the next one of a new operator."""
@@ -151,7 +160,17 @@ class AffineFamily:
 
     def coefficients(self, points: Sequence[Point]) -> Coefficients:
         """The multipliers at the points. Raises InputError when the model changes its size."""
-        return self.of_systems((point, self.freeze(point)) for point in points)
+        found = self._terms_of(points) if self._terms_of else None
+        if found is None:
+            return self.of_systems((point, self.freeze(point)) for point in points)
+        terms = [(np.asarray(c), A, name) for name, part in found[0].items() for c, A in part]
+        # New operators are counted as they appear from point to point.
+        acting = sorted((t for t in terms if t[0].any()), key=lambda t: np.argmax(t[0] != 0.0))
+        numbers = [self._take_up(A, name) for _, A, name in acting]
+        table = np.zeros((len(ROLES), len(points), len(self.terms)))
+        for (c, _, name), j in zip(acting, numbers, strict=True):
+            table[[name in names for names in ROLES].index(True), :, j] += c
+        return Coefficients(table, found[1])
 
     def of_systems(self, systems: Iterable[tuple[Point, FrozenSystem]]) -> Coefficients:
         """The same from points and their frozen systems."""

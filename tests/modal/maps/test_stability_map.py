@@ -22,9 +22,11 @@ from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
 from modal.maps import stability_maps
+from modal.maps.grid import Grid
 from modal.maps.stability_maps import stability_map
 from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, UNDECIDED, judge
 from modal.reduction import body_space
+from modal.reduction.affine import AffineFamily
 from tests.support.affine_families import Planar, Remade
 from tests.support.blade_map import blade
 from tests.support.paths import REFERENCES, ROOT
@@ -360,3 +362,24 @@ def test_bad_arguments_are_one_line(arguments: dict, words: str) -> None:
     with pytest.raises(InputError, match=words) as fault:
         stability_map(shaft(), **arguments)
     assert "\n" not in str(fault.value)
+
+
+@pytest.mark.parametrize("swept", ["epsilon", "velocity"])
+def test_points_of_a_body_have_the_multipliers_of_its_frozen_systems(swept: str) -> None:
+    """All of a tile at once, to the last bit; a model of another `freeze` is frozen."""
+    section = assembly.rectangle(0.05, 0.02)
+    body = assembly.beam(1.0, section, assembly.steel, 2, clamped="start").with_damping(b=1e-5)
+    body = assembly.attach_damper(body, "end", np.diag([1.0, 2.0, 3.0]))
+    axes = {"omega": np.linspace(0.0, 5.0, 4), swept: np.linspace(-1.0, 1.0, 3)}
+    grid = Grid(body, axes, dict(axis=(0.0, 3.0, 4.0), acceleration=(1.0, 0.0, 2.0)))
+    points = grid.points()
+    assert grid.terms(points) is not None
+    each, together = (AffineFamily(grid.freeze, points[0], t) for t in (None, grid.terms))
+    expected, found = each.coefficients(points), together.coefficients(points)
+    np.testing.assert_array_equal(found.table, expected.table)
+    np.testing.assert_array_equal(found.rate, expected.rate)
+    assert [t.operator for t in together.terms] == [t.operator for t in each.terms]
+    assert Grid(body, axes, dict(axis=(0, 0, 1), prestress=None)).terms(points) is None
+    assert Grid(shaft(), axes, dict(axis=(0, 0, 1))).terms(points) is None
+    with pytest.raises(InputError, match="omega: components must be at most"):
+        Grid(body, axes, dict(axis=(0, 0, 1))).terms([{"omega": 1e200, swept: 0.0}])

@@ -98,8 +98,10 @@ def test_all_modes_are_found_only_where_a_proof_needs_them(
     axes = AXES | dict(turn=AXES["turn"][:2])
     found = stability_map(Linkage(8, b), over=axes, checks=0, progress=False)
     assert (found.verdict == (0 if b else 2)).all()
-    (first, _), *others = calls
-    assert first and others and all(every == (b > 1e-3) for every, _ in others)
+    # Some points are asked for boxes; where these prove nothing, for all their modes.
+    (first, _), *others = calls if b == 1e-3 else calls[:1] + calls[2:]
+    assert not first and others and all(every == (b > 1e-3) for every, _ in others)
+    assert b == 1e-3 or calls[1][0]
     assert b or min(tolerance for _, tolerance in others) < 1e-7
 
 
