@@ -29,7 +29,7 @@ from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
 from modal.eigen.tolerances import EPS, ROUND_OFF, WEAK
 from modal.periodic.tolerances import INDEPENDENT
-from modal.reduction.interpolated_motion import ProjectedMotion
+from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
 from modal.reduction.interpolation import entry_sizes, periodic_interpolant
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import SAFETY
@@ -48,6 +48,8 @@ class Matrices(NamedTuple):
 
 def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: float) -> Any:
     """The matrices of a motion where they are smooth, else the motion itself."""
+    if isinstance(source, GalerkinModel) and source.motion is not None:
+        return _read_off(source, source.motion.projected(source.V))
 
     def values(times: Array) -> Array:
         return np.stack(SecondOrderModel(source).matrices(times), axis=1)
@@ -60,18 +62,25 @@ def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: flo
     found = periodic_interpolant(values, t0, period, sizes)
     if found is None:
         return source
-    smooth = ProjectedMotion(found)
+    return _read_off(source, ProjectedMotion(found))
+
+
+def _read_off(source: Any, smooth: ProjectedMotion) -> Any:
     return SimpleNamespace(freeze=source.freeze, freeze_many=lambda t: Matrices(*smooth(t)))
 
 
 class GalerkinModel:
-    """q = V r for a fixed V (n, r): `freeze(t)` returns the system of the coordinates r."""
+    """q = V r for a fixed V (n, r): `freeze(t)` returns the system of the coordinates r.
+
+    motion: the model off a polynomial, which serves all but the residuals.
+    """
 
     description = ""
 
-    def __init__(self, model: Any, V: Array) -> None:
-        self._freeze, self.V = freezer(model), np.asarray(V, dtype=float)
+    def __init__(self, model: Any, V: Array, motion: InterpolatedMotion | None = None) -> None:
+        self._freeze, self.V, self.motion = freezer(model), np.asarray(V, dtype=float), motion
         self._equations = SecondOrderModel(model)
+        self._last: tuple[Array, list[FrozenSystem]] = np.zeros(0), []
         if self.V.ndim != 2 or not np.all(np.isfinite(self.V)):
             raise InputError(f"basis: expected finite numbers (n, r), got shape {self.V.shape}")
 
@@ -89,9 +98,15 @@ class GalerkinModel:
 
     def freeze_many(self, times: Array) -> Matrices:
         """The projected matrices at times (P,), s."""
-        systems, V = self._equations.several(times), self.V
+        systems, V = self._several(times), self.V
         sums = [[V.T @ (A @ V) for A in (s.M, s.damping, s.stiffness)] for s in systems]
         return Matrices(*(np.stack(part) for part in zip(*sums, strict=True)))
+
+    def _several(self, times: Array) -> list[FrozenSystem]:
+        """The frozen systems at times (P,), s."""
+        if not np.array_equal(times, self._last[0]):
+            self._last = times, self._equations.several(times)
+        return self._last[1]
 
     def lift(self, r: Complex) -> Complex:
         """Degrees of freedom (n, ...) of coordinates (r, ...)."""
@@ -105,7 +120,7 @@ class GalerkinModel:
         """The size √(ρᴴK⁻¹ρ) of what the space misses, (P, k), twice, as of a `ReducedMotion`; q,
         v, a: displacement, velocity and acceleration (P, r, k)."""
         out = np.empty((len(times), q.shape[2]))
-        for n, system in enumerate(self._equations.several(times)):
+        for n, system in enumerate(self._several(times)):
             x, rate, force = (self.V @ part[n] for part in (q, v, a))
             residual = system.M @ force + system.damping @ rate + system.stiffness @ x
             inertia, speed = ((y.conj() * (system.M @ y)).sum(axis=0).real for y in (x, rate))
