@@ -35,7 +35,8 @@ from modal.checks.unfrozen import (
 )
 from modal.data.datasets import described, provenance
 from modal.data.variables import CROSSCHECK
-from modal.periodic.floquet import floquet
+from modal.eigen.tolerances import EPS
+from modal.periodic.floquet import Method, found_modes
 from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.sampling import check_period_length
 from modal.tracking.frozen_callable import tracks_of_callable
@@ -137,9 +138,11 @@ def crosscheck(
         if T is not None:
             work.phase = "the Floquet exponents were found"
             basis = None if breaks else unfrozen.frozen_basis
-            work.floquet = floquet(
-                unfrozen.source, T, t0=work.t0, k=work.count, breaks=breaks, basis=basis,
-                method=None if basis is None else "reduced", progress=progress,
+            method: Method | None = None if basis is None else "reduced"
+            motion = unfrozen.motion if ends[1] - ends[0] >= T * (1.0 - EPS) else None
+            work.floquet = found_modes(
+                unfrozen.source, T, work.t0, method, work.count, None, breaks, basis, None,
+                progress, motion,
             )  # fmt: skip
         work.phase = ""
     except KeyboardInterrupt:

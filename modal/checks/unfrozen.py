@@ -23,7 +23,7 @@ from modal.data.progress import phase, shown
 from modal.eigen.tolerances import EPS, WEAK
 from modal.periodic import collocation
 from modal.periodic.floquet import on_basis
-from modal.periodic.galerkin import modal_basis
+from modal.periodic.galerkin import frozen_basis
 from modal.periodic.tolerances import DENSE_LIMIT
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import interpolant, one_by_one
@@ -50,7 +50,7 @@ class Unfrozen:
     freedom. size: N of x = (q, q̇). Steps are those of Gauss collocation of order 8.
     """
 
-    order, resolution = GAUSS.order, 0.7  # resolution: rad a step, of order 6 of 0.25 rad
+    order, resolution = GAUSS.order, 2.0  # resolution: rad a step, of order 6 of 0.25 rad
 
     def __init__(
         self,
@@ -70,24 +70,26 @@ class Unfrozen:
         self.t0, self.source = t0, model if reduced is None else reduced
         self._model = SecondOrderModel(self.source)
         n = self._model.at(t0).n
+        with phase("matrices of the motion", progress):
+            self.motion = InterpolatedMotion.of(self.source, t0, t1)
         self._shapes, self.basis = np.eye(n), None
         if reduced is not None or n > small:
             times = (t0 + span * np.linspace(0.0, 1.0, count)).tolist()
             instants = shown(times, "frozen modes as a basis", "instant", progress)
-            V = self._shapes = modal_basis(self.source, instants, k + GUARD)
+            V = self._shapes = frozen_basis(self.motion or self.source, instants, k + GUARD)
             self.basis = V if reduced is None else np.asarray(reduced.lift(V))
         self.dense = reduced is None and n <= DENSE_LIMIT
         self.frozen_basis = self.basis if reduced is None and n > DENSE_LIMIT else None
         self.size = 2 * self._shapes.shape[1]
-        with phase("matrices of the motion", progress):
-            self._small = self._smooth(t1, period)
+        self._small = self._smooth(t1, period)
         self.interpolated = None if self._small is None else self._small.matrices
 
     def _smooth(self, t1: float, period: float | None) -> SmallMotion | None:
         """The matrices off polynomials; None where they are not smooth."""
+        if self.motion is not None:
+            return SmallMotion.of(self.motion, self._shapes)
         if isinstance(self.source, MovingBody) or hasattr(self.source, "freeze_many"):
-            motion = InterpolatedMotion.of(self.source, self.t0, t1)
-            return None if motion is None else SmallMotion.of(motion, self._shapes)
+            return None
         found = interpolant(self._exact, self.t0, t1, period, _sizes)
         return None if found is None else SmallMotion(found)
 
@@ -130,7 +132,7 @@ class UnfrozenCallable:
     """x' = A(t) x of a callable over [t0, t1], with the 2-norm. Steps are of order 6."""
 
     order, resolution, dense = collocation.GAUSS.order, 0.25, True
-    basis = frozen_basis = None
+    basis = frozen_basis = motion = None
 
     def __init__(self, model: Any, t0: float, t1: float, period: float | None = None) -> None:
         self.t0, self.source = t0, model
@@ -226,7 +228,8 @@ def follow_transients(
         sizes.append(instant.sizes(x))
     length = float(at[-1] - at[0])
     span = turns * length
-    step_error = np.abs(instants[-1].logs(y) - logs[-1]) / (2.0**unfrozen.order - 1.0)
+    # Modes that the longer steps turn by up to 4 rad: less than 2^order in their errors.
+    step_error = np.abs(instants[-1].logs(y) - logs[-1]) / 2.0 ** (unfrozen.order - 1)
     # The rest after the corrected rate and a straight line is coupling: an error of both ends.
     known = np.where(np.isfinite(sigma), sigma, 0.0)
     once = cumulative_trapezoid(known, at, axis=0, initial=0.0)[chosen]

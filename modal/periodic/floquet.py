@@ -23,13 +23,14 @@ from modal.eigen.tolerances import ZERO
 from modal.periodic.collocation import step_maps
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
-from modal.periodic.galerkin import GalerkinModel, modal_basis, orbit_error
+from modal.periodic.galerkin import GalerkinModel, frozen_basis, orbit_error
 from modal.periodic.magnus import propagator_factors
 from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
 from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, FAST, GAIN, TOLERANCE
+from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
 from modal.reduction.tolerances import GUARD
@@ -142,6 +143,25 @@ def floquet(
         check_between(tolerance, "tolerance", 0.0, 1.0)
     if narrowest is not None:
         check_between(narrowest, "narrowest", 0.0, period)
+    return found_modes(
+        model, period, t0, method, k, tolerance, breaks, basis, narrowest, progress
+    )  # fmt: skip
+
+
+def found_modes(
+    model: Any,
+    period: float,
+    t0: float,
+    method: Method | None,
+    k: int,
+    tolerance: float | None,
+    breaks: Sequence[float],
+    basis: Any,
+    narrowest: float | None,
+    progress: bool | None,
+    motion: InterpolatedMotion | None = None,
+) -> FloquetModes:
+    """As `floquet`. motion: the model off a polynomial, if it is known."""
     if not is_second_order(model):
         if method not in (None, "dense"):
             raise InputError(f'method: a callable A(t) takes "dense", got {method!r}')
@@ -164,7 +184,7 @@ def floquet(
         optional = method is None and not seen.breaks
         all_modes = _all_modes(equations, period, t0, tolerance, seen.breaks, progress, optional)
     if all_modes is None:
-        source = large or _on_frozen_modes(model, basis, period, t0, k, progress)
+        source = large or _on_frozen_modes(model, basis, period, t0, k, progress, motion)
         with phase("Floquet: the slow modes", progress):
             found = slow_modes(source, period, t0, k, tolerance or TOLERANCE)
         found = _lifted(found, source)
@@ -176,16 +196,18 @@ def floquet(
 
 
 def _on_frozen_modes(
-    model: Any, basis: Any, period: float, t0: float, k: int, progress: bool | None
-) -> GalerkinModel:
+    model: Any, basis: Any, period: float, t0: float, k: int, progress: bool | None,
+    motion: InterpolatedMotion | None,
+) -> GalerkinModel:  # fmt: skip
     """The model on `basis`, or on the k slowest frozen modes, and GUARD more, at instants of the
     period."""
+    motion = motion or InterpolatedMotion.of(model, t0, t0 + period)
     if basis is None:
         count = 1 if isinstance(model, FrozenSystem) else INSTANTS
         times = (t0 + period * np.arange(count) / count).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)
-        basis = modal_basis(model, instants, k + GUARD)
-    return GalerkinModel(model, basis)
+        basis = frozen_basis(motion or model, instants, k + GUARD)
+    return GalerkinModel(model, basis, motion)
 
 
 def _with_basis_error(found: FloquetModes, reduced: ReducedMotion) -> FloquetModes:

@@ -27,9 +27,9 @@ from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import PARTS, FrozenSystem
 from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
-from modal.eigen.tolerances import EPS, ROUND_OFF, WEAK
-from modal.periodic.tolerances import INDEPENDENT
-from modal.reduction.interpolated_motion import ProjectedMotion
+from modal.eigen.tolerances import EPS, ROUND_OFF, SMALL, WEAK
+from modal.periodic.tolerances import INDEPENDENT, LEAST
+from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
 from modal.reduction.interpolation import entry_sizes, periodic_interpolant
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import SAFETY
@@ -48,6 +48,8 @@ class Matrices(NamedTuple):
 
 def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: float) -> Any:
     """The matrices of a motion where they are smooth, else the motion itself."""
+    if isinstance(source, GalerkinModel) and source.motion is not None:
+        return _read_off(source, source.motion.projected(source.V))
 
     def values(times: Array) -> Array:
         return np.stack(SecondOrderModel(source).matrices(times), axis=1)
@@ -60,18 +62,25 @@ def off_polynomial(source: ReducedMotion | GalerkinModel, t0: float, period: flo
     found = periodic_interpolant(values, t0, period, sizes)
     if found is None:
         return source
-    smooth = ProjectedMotion(found)
+    return _read_off(source, ProjectedMotion(found))
+
+
+def _read_off(source: Any, smooth: ProjectedMotion) -> Any:
     return SimpleNamespace(freeze=source.freeze, freeze_many=lambda t: Matrices(*smooth(t)))
 
 
 class GalerkinModel:
-    """q = V r for a fixed V (n, r): `freeze(t)` returns the system of the coordinates r."""
+    """q = V r for a fixed V (n, r): `freeze(t)` returns the system of the coordinates r.
+
+    motion: the model off a polynomial, which serves all but the residuals.
+    """
 
     description = ""
 
-    def __init__(self, model: Any, V: Array) -> None:
-        self._freeze, self.V = freezer(model), np.asarray(V, dtype=float)
+    def __init__(self, model: Any, V: Array, motion: InterpolatedMotion | None = None) -> None:
+        self._freeze, self.V, self.motion = freezer(model), np.asarray(V, dtype=float), motion
         self._equations = SecondOrderModel(model)
+        self._last: tuple[Array, list[FrozenSystem]] = np.zeros(0), []
         if self.V.ndim != 2 or not np.all(np.isfinite(self.V)):
             raise InputError(f"basis: expected finite numbers (n, r), got shape {self.V.shape}")
 
@@ -89,9 +98,15 @@ class GalerkinModel:
 
     def freeze_many(self, times: Array) -> Matrices:
         """The projected matrices at times (P,), s."""
-        systems, V = self._equations.several(times), self.V
+        systems, V = self._several(times), self.V
         sums = [[V.T @ (A @ V) for A in (s.M, s.damping, s.stiffness)] for s in systems]
         return Matrices(*(np.stack(part) for part in zip(*sums, strict=True)))
+
+    def _several(self, times: Array) -> list[FrozenSystem]:
+        """The frozen systems at times (P,), s."""
+        if not np.array_equal(times, self._last[0]):
+            self._last = times, self._equations.several(times)
+        return self._last[1]
 
     def lift(self, r: Complex) -> Complex:
         """Degrees of freedom (n, ...) of coordinates (r, ...)."""
@@ -105,7 +120,7 @@ class GalerkinModel:
         """The size √(ρᴴK⁻¹ρ) of what the space misses, (P, k), twice, as of a `ReducedMotion`; q,
         v, a: displacement, velocity and acceleration (P, r, k)."""
         out = np.empty((len(times), q.shape[2]))
-        for n, system in enumerate(self._equations.several(times)):
+        for n, system in enumerate(self._several(times)):
             x, rate, force = (self.V @ part[n] for part in (q, v, a))
             residual = system.M @ force + system.damping @ rate + system.stiffness @ x
             inertia, speed = ((y.conj() * (system.M @ y)).sum(axis=0).real for y in (x, rate))
@@ -154,6 +169,34 @@ def modal_basis(model: Any, times: Iterable[float], k: int) -> Array:
     of_mode = np.tile(energy.reshape(2, -1).sum(axis=0), 2)
     there = energy > EPS * of_mode  # the imaginary parts of real vectors are round-off
     return independent_shapes(X[:, there] / np.sqrt(energy[there]), norm, INDEPENDENT)
+
+
+def undamped_basis(M: Array, C: Array, K: Array, count: int, independent: float) -> Array:
+    """Shapes (n, r) that span the lowest modes of all instants (P, n, n), and their static
+    responses to the forces of C and of the skew part of K; orthonormal in energy."""
+    S = 0.5 * (K + K.swapaxes(1, 2))
+    norm, last = S.mean(axis=0), M.shape[1] - 1
+    squares = la.eigh(norm, M.mean(axis=0), eigvals_only=True, subset_by_index=[0, min(3, last)])
+    norm = norm + max(LEAST * float(squares[-1]), -2.0 * float(squares[0])) * M.mean(axis=0)
+    factor, columns = la.cho_factor(norm), []
+    for mass, velocity, stiffness, skew in zip(M, C, S, K - S, strict=True):
+        values, modes = la.eigh(stiffness, mass, subset_by_index=[0, min(count - 1, last)])
+        forces = [velocity @ (modes * np.sqrt(np.abs(values)))]
+        forces += [skew @ modes] if skew.any() else []
+        # Responses count by their size beside the mode.
+        own = np.sqrt(np.maximum((modes * (norm @ modes)).sum(axis=0), np.finfo(float).tiny))
+        columns += [part / own for part in (modes, *(la.cho_solve(factor, f) for f in forces))]
+    return independent_shapes(np.hstack(columns), norm, independent)
+
+
+def frozen_basis(model: Any, times: Iterable[float], k: int, independent: float = 3e-5) -> Array:
+    """Shapes (n, r) that hold the k lowest frozen modes at times, s: of a model off a polynomial
+    whose matrices are cheap when they are full, `undamped_basis` to `independent`."""
+    if isinstance(model, InterpolatedMotion) and model.n <= SMALL:
+        at = np.array(list(times))
+        M, C, K = model.matrices(at)
+        return undamped_basis(M, C, K, k + model.freeze(at[0]).rigid.shape[1], independent)
+    return modal_basis(model, times, k)
 
 
 def independent_shapes(X: Array, norm: Any, least: float) -> Array:

@@ -187,6 +187,29 @@ def test_modes_that_have_decayed_do_not_set_the_steps(monkeypatch: pytest.Monkey
     assert sum(counts) < 4000
 
 
+class Damped:
+    """Two shapes at 1 and 40 rad/s, damped by 0.01 and 0.1 of critical, for ever."""
+
+    def freeze(self, t: float) -> FrozenSystem:
+        omega = np.array([1.0, 40.0])
+        return FrozenSystem(
+            M=np.eye(2), C=np.diag(2.0 * np.array([0.01, 0.1]) * omega), K=np.diag(omega**2)
+        )
+
+
+@pytest.mark.parametrize("turned", [0.9, 1.4, 2.0])
+def test_the_error_of_the_steps_of_a_transient_is_that_of_their_longest(turned: float) -> None:
+    lam = np.array([-0.01 + 1j * np.sqrt(1.0 - 1e-4), -4.0 + 40j * np.sqrt(0.99)])
+    # Parts of two steps, each of which turns the faster mode by so many rad.
+    at = np.linspace(0.0, 64.0 * 2.0 * turned / 40.0, 65)
+    found = unfrozen.Unfrozen(Damped(), 0.0, float(at[-1]), 2)
+    lams = np.tile(lam, (65, 1))
+    run = unfrozen.follow_transients(found, at, lams, lams.real)
+    error = np.abs(run.rate - lam.real)
+    assert np.all(error <= run.uncertainty + 1e-12)
+    assert run.uncertainty[1] < 3.0 * error[1] < 3e-4 * abs(lam[1].real)
+
+
 def test_matrices_of_a_free_body_are_smooth_on_its_frozen_modes() -> None:
     section = assembly.rectangle(0.013, 0.013)
     beam = assembly.beam(1.0, section, assembly.steel, 10, planar=True, offset=-0.5)
