@@ -22,7 +22,7 @@ def onsets_between(
     counted: the step is too short for two events. The numbers of growing modes then confirm an
     onset: where one mode begins to grow as another ceases to, they have exchanged their names.
     """
-    if _same_regimes(a, b, match):
+    if same_regimes(a, b, match):
         return
     begun = np.setdiff1d(np.arange(b.size), match.target)
     kept = np.flatnonzero(match.target >= 0)
@@ -56,12 +56,13 @@ def _numbers_growing(s: Snapshot) -> tuple[int, int]:
     return int((s.growing & oscillates).sum()), int((s.growing & ~oscillates).sum())
 
 
-def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
-    """Whether every mode continues, and oscillates and grows at b as it does at a."""
-    if a.size != b.size or match.target.min(initial=0) < 0:
-        return False
-    same = np.array_equal(a.regimes, b.regimes[:, match.target])
-    return same and bool(a.regimes[0].all())
+def same_regimes(a: Snapshot, b: Snapshot, match: Match) -> Mask:
+    """Whether every mode continues, and oscillates and grows at b as it does at a; of P steps
+    (P,)."""
+    oscillates, grows = a.regimes
+    onward = [match.onward(regime) for regime in b.regimes]
+    same = (match.target >= 0) & oscillates & onward[0] & (grows == onward[1])
+    return np.asarray(same.all(axis=-1) & (a.size == b.size))
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ error is of second order in the terms that were removed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg as la
@@ -91,9 +91,19 @@ def pairing(M: Array, C: Array, lam: Complex, U: Complex, Q: Complex) -> Complex
     return np.asarray((U.conj() * image).sum(axis=1))
 
 
-def transposed(A: Array) -> Array:
+def transposed(A: Any) -> Any:
     """Of each instant."""
-    return A.swapaxes(-1, -2)
+    return A.T if A.ndim == 2 else A.swapaxes(-1, -2)
+
+
+def diagonal(A: Complex) -> Complex:
+    """Of each instant."""
+    return np.diagonal(A, axis1=-2, axis2=-1)
+
+
+def adjoint(X: Complex) -> Complex:
+    """Of each instant."""
+    return np.asarray(X.conj().swapaxes(-1, -2))
 
 
 @dataclass(frozen=True)
@@ -108,6 +118,10 @@ class Form:
         row = turn.conj().T
         return Form(row @ self.rate @ turn, row @ self.mirrored @ turn.conj())
 
+    def taken(self, index: int | slice) -> Form:
+        """Of one instant of a stack, or of some."""
+        return Form(self.rate[index], self.mirrored[index])
+
 
 @dataclass(frozen=True)
 class Variation:
@@ -116,7 +130,8 @@ class Variation:
     change (2, K, K): y_jᴴ(A′ − λ_iB′)x_i at [0, j, i], with the conjugate of y_j at [1, j, i].
     curvature (K,): d²λ/ds² along a motion, zero over a steady parameter. energy, mass: forms of x
     and of q. steady (K,): λ without the terms that only exchange energy, rad/s; steady_slope (K,)
-    its derivative; stencil_error (K,): difference to a stencil of lower order, rad/s.
+    its derivative; stencil_error (K,): difference to a stencil of lower order, rad/s. Of a stack of
+    P instants every array has one more axis, the first.
     """
 
     change: Complex
@@ -130,7 +145,12 @@ class Variation:
     @property
     def slope(self) -> Complex:
         """dλ/ds of each mode, (K,)."""
-        return np.asarray(np.diagonal(self.change[0]))
+        return diagonal(self.change[..., 0, :, :])
+
+    def taken(self, index: int | slice) -> Variation:
+        """Of one instant of a stack, or of some."""
+        fields = (getattr(self, name) for name in self.__match_args__)
+        return Variation(*(x.taken(index) if isinstance(x, Form) else x[index] for x in fields))
 
     def turned(self, turn: Complex, back: Complex) -> Variation:
         """In the basis right @ turn, left @ back of the same modes (modal.matching.align)."""
@@ -176,21 +196,21 @@ class Derivatives:
 
 def variations(
     at: Derivatives, eigenvalues: Complex, right: Complex, left: Complex, rate: float | None
-) -> list[Variation]:
-    """The variations of P instants together: eigenvalues (P, K), vectors (P, m, K)."""
+) -> Variation:
+    """The variations of P instants: eigenvalues (P, K), vectors (P, m, K)."""
     (M, C, K), (M1, C1, K1) = at.value, at.first
     lam, Q = eigenvalues, right
     scale = pairing(M, C, lam, left, Q)
     with np.errstate(divide="ignore", invalid="ignore"):
         U = left / scale.conj()[:, None, :]
         images = quadratic((M1, C1, K1), lam, Q)
-        change = -np.stack([_adjoint(U) @ images, U.swapaxes(1, 2) @ images], axis=1)
-    S, S1, row = 0.5 * (K + transposed(K)), 0.5 * (K1 + transposed(K1)), _adjoint(Q)
+        change = -np.stack([adjoint(U) @ images, U.swapaxes(1, 2) @ images], axis=1)
+    S, S1, row = 0.5 * (K + transposed(K)), 0.5 * (K1 + transposed(K1)), adjoint(Q)
     mass, mirrored = row @ product(M1, Q), row @ product(M, Q.conj())
     own, onward = lam.conj()[:, :, None], lam[:, None, :]
     energy = own * onward * mass + row @ product(S1, Q)
     energy_mirrored = own * onward.conj() * mirrored + row @ product(S, Q.conj())
-    steady, slope = lam.copy(), np.diagonal(change[:, 0], axis1=1, axis2=2).copy()
+    steady, slope = lam.copy(), diagonal(change[:, 0]).copy()
     error, curvature = np.zeros(lam.shape), np.zeros_like(lam)
     if rate is not None:
         curvature = _curvature(at, change, lam, Q, U)
@@ -198,20 +218,15 @@ def variations(
         if moving.any():
             n = np.flatnonzero(moving.any(axis=0))
             steady[n], slope[n], error[n] = _steady(at, n, rate * moving[:, n], lam, Q, U)
-    return [
-        Variation(
-            change[p], curvature[p], Form(energy[p], energy_mirrored[p]),
-            Form(mass[p], mirrored[p]), steady[p], slope[p], error[p],
-        )
-        for p in range(len(lam))
-    ]  # fmt: skip
+    forms = Form(energy, energy_mirrored), Form(mass, mirrored)
+    return Variation(change, curvature, *forms, steady, slope, error)
 
 
 def _curvature(at: Derivatives, change: Complex, lam: Complex, Q: Complex, U: Complex) -> Complex:
     """d²λ/ds² (P, K) from the first and second derivatives of M, C, K; a cluster counts as one."""
     M1, C1, K1 = at.first
-    slope = np.diagonal(change[:, 0], axis1=1, axis2=2)
-    row = _adjoint(U)
+    slope = diagonal(change[:, 0])
+    row = adjoint(U)
     inner = quadratic(at.second, lam, Q) + product(M1, Q) * (2.0 * slope * lam)[:, None, :]
     out = -(U.conj() * inner).sum(axis=1)
     for block, (shapes, others) in enumerate(((Q, lam), (Q.conj(), lam.conj()))):
@@ -287,10 +302,6 @@ def _undamped(M: Array, C0: Array, K0: Array, Q: Complex) -> Complex:
     m, c, k = ((Q.conj() * product(A, Q)).sum(axis=1) for A in (M, C0, K0))
     root = np.sqrt(np.maximum(c.imag**2 + 4.0 * m.real * k.real, 0.0))
     return np.asarray(0.5j * (root - c.imag) / m.real)
-
-
-def _adjoint(X: Complex) -> Complex:
-    return X.conj().swapaxes(1, 2)
 
 
 def _skew(A: Array) -> Array:

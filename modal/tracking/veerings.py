@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +24,12 @@ from modal.types import Array, Complex, Index, Mask
 
 @dataclass(frozen=True)
 class Branches:
-    """The modes that go on over a step: their numbers at a, values at both ends on their own
-    branches, and slopes times the length of the step; the same of the values without the terms that
-    only exchange energy (steady), and the errors of these. counted: not prescribed by the frame.
+    """Of each mode the values at both ends of a step on its own branch, NaN where it does not go on,
+    and slopes times the length of the step; the same of the values without the terms that only
+    exchange energy (steady), and the errors of these. counted: goes on, not prescribed by the
+    frame. Of P steps every array has one more axis, the first.
     """
 
-    number: Index
     lam: tuple[Complex, Complex]
     slope: tuple[Complex, Complex]
     steady: tuple[Complex, Complex]
@@ -39,34 +40,34 @@ class Branches:
     @classmethod
     def of(cls, a: Snapshot, b: Snapshot, match: Match) -> Branches | None:
         """None where derivatives are not known."""
-        one, two, length = a.variation, b.variation, b.at - a.at
+        one, two, length = a.variation, b.variation, np.asarray(b.at - a.at)[..., None]
         if one is None or two is None:
             return None
-        number = np.flatnonzero(match.target >= 0)
-        target, mirrored = match.target[number], match.mirrored[number]
+        lost = match.target < 0
 
-        def both(before: Complex, after: Complex, factor: float = 1.0) -> tuple[Complex, Complex]:
-            onward: Complex = np.where(mirrored, after[target].conj(), after[target])
-            return factor * before[number], factor * onward
+        def both(before: Complex, after: Complex, factor: Any = 1.0) -> tuple[Complex, Complex]:
+            onward = match.onward(after)
+            onward = np.where(lost, np.nan, np.where(match.mirrored, onward.conj(), onward))
+            return factor * before, factor * onward
 
+        free = (a.kind != "prescribed") & (match.onward(b.kind) != "prescribed")
         return cls(
-            number,
             both(a.eigenvalues, b.eigenvalues),
             both(one.slope, two.slope, length),
             both(one.steady, two.steady),
             both(one.steady_slope, two.steady_slope, length),
-            (a.steady[1][number], b.steady[1][target]),
-            (a.kind[number] != "prescribed") & (b.kind[target] != "prescribed"),
+            (a.steady[1], match.onward(b.steady[1])),
+            free & ~lost,
         )
 
     @property
-    def may_grow(self) -> Index:
-        """The modes at a that may grow for a while inside, though they do not at the ends."""
-        return self.number[self.growth_changes[0] & self.counted]
+    def may_grow(self) -> Mask:
+        """The modes at a that may grow for a while inside, though they do not at the ends, (K,)."""
+        return self.growth_changes[0] & self.counted
 
     @cached_property
     def growth_changes(self) -> tuple[Mask, Array]:
-        """Which modes may start and stop growing inside the step, (R,); and the curves (PLACES, R)
+        """Which modes may start and stop growing inside the step, (K,); and the curves (PLACES, K)
         that are lowest there."""
         one, two = self.steady
         slope, onward = self.steady_slope
@@ -97,9 +98,49 @@ class Branches:
 
     @cached_property
     def _moves(self) -> Mask:
-        """Modes that oscillate at both ends, with slopes that are known, (R,)."""
-        moves = np.array([np.abs(x.imag) > growth_floor(x) for x in self.steady])
-        return np.asarray(np.vstack([moves, np.isfinite(self.steady_slope)]).all(axis=0))
+        """Modes that oscillate at both ends, with slopes that are known, (K,)."""
+        known = np.isfinite(self.steady_slope).all(axis=0)
+        moves = [np.abs(x.imag) > growth_floor(x) for x in self.steady]
+        return np.asarray(known & moves[0] & moves[1])
+
+    def approaches(self, first: Index, second: Index, clear: float = 0.5) -> Approaches:
+        """Of the modes of R pairs. clear: part of a distance to an event that the error of the cubic
+        may be."""
+        d = [x[..., first] - x[..., second] for x in (*self.lam, *self.slope)]
+        size = np.abs(self.lam[0])
+        size = np.maximum(size[..., first], size[..., second])
+        apart = [np.abs(x) for x in d[:2]]
+        apart += [np.abs(x.imag[..., pair]) for x in self.lam for pair in (first, second)]
+        usable = (np.array(apart) > HALF * size).all(axis=0) & (d[0].imag * d[1].imag > 0.0)
+        usable &= np.isfinite(d[2]) & np.isfinite(d[3])
+        nearer = ((d[0].conj() * d[2]).real < 0.0) & ((d[1].conj() * d[3]).real >= 0.0)
+        along = hermite.along(hermite.coefficients(*d))
+        distance, order = np.abs(along), along.imag * np.sign(d[0].imag)
+        passes = order.min(axis=0) < 0.0
+        unclear = passes | (hermite.error(*d) > clear * distance.min(axis=0))
+        return Approaches(d, size, usable, nearer, passes, unclear, distance, order)
+
+
+@dataclass(frozen=True)
+class Approaches:
+    """Of R pairs: differences at both ends of a step and their slopes, and sizes, rad/s; whether
+    these can be used, whether the two approach each other and part again, whether they pass each
+    other in frequency and back, whether the cubic says so clearly, (R,); distances and order at
+    hermite.PLACES, (PLACES, R)."""
+
+    ends: list[Complex]
+    size: Array
+    usable: Mask
+    nearer: Mask
+    passes: Mask
+    unclear: Mask
+    distance: Array
+    order: Array
+
+    @property
+    def open(self) -> Mask:
+        """Pairs with which something may happen inside."""
+        return self.usable & (self.nearer | self.unclear)
 
 
 def _tangents_meet(ends: list[Array], slopes: list[Array]) -> Mask:
@@ -111,7 +152,7 @@ def _tangents_meet(ends: list[Array], slopes: list[Array]) -> Mask:
     return np.asarray((slopes[0] > 0.0) & (slopes[1] < 0.0) & (height > 0.0))
 
 
-_pairs = lru_cache(maxsize=64)(partial(np.triu_indices, k=1))  # of so many modes
+pairs_of = lru_cache(maxsize=64)(partial(np.triu_indices, k=1))  # so many modes
 
 
 def veerings_inside(
@@ -126,39 +167,26 @@ def veerings_inside(
     turned: float = 0.6,
     widest: float = 0.25,
     of_width: float = 1e-2,
-    clear: float = 0.5,
 ) -> list[Encounter]:
     """The least distances of two watched modes inside the step that are veerings, or where to cut.
 
     met: events of two modes that are known. turned: of the turning rate of a pure veering, from
     which an approach is a veering. widest: of the frequency; a veering is closer. of_width: part of
-    its width to which a veering is located. clear: part of a distance to an event that the error of
-    the cubic may be.
+    its width to which a veering is located.
     """
-    seen = np.flatnonzero(watched[branches.number])
-    first, second = (seen[place] for place in _pairs(len(seen)))
-    # Differences at both ends, their slopes, and values between the ends.
-    d = [x[first] - x[second] for x in (*branches.lam, *branches.slope)]
-    size = np.abs(branches.lam[0])
-    size = np.maximum(size[first], size[second])
-    apart = [np.abs(x) for x in d[:2]]
-    apart += [np.abs(x.imag[[first, second]]).min(axis=0) for x in branches.lam]
-    usable = (np.array(apart) > HALF * size).all(axis=0) & (d[0].imag * d[1].imag > 0.0)
-    usable &= np.isfinite(d[2]) & np.isfinite(d[3])
-    approach = ((d[0].conj() * d[2]).real < 0.0) & ((d[1].conj() * d[3]).real >= 0.0)
-    along = hermite.along(hermite.coefficients(*d))
-    distance, order = np.abs(along), along.imag * np.sign(d[0].imag)
-    passes = order.min(axis=0) < 0.0  # the order of frequency changes, and back
-    unclear = passes | (hermite.error(*d) > clear * distance.min(axis=0))
+    seen = np.flatnonzero(watched)
+    first, second = (seen[place] for place in pairs_of(len(seen)))
+    of = branches.approaches(first, second)
+    size, passes, unclear = of.size, of.passes, of.unclear
     settled = {frozenset((e.first, e.second)) for e in met}
 
     length, found = b.at - a.at, []
-    for n in np.flatnonzero(usable & (approach | unclear)):
-        p, q = int(branches.number[first[n]]), int(branches.number[second[n]])
+    for n in np.flatnonzero(of.open):
+        p, q = int(first[n]), int(second[n])
         if frozenset((p, q)) in settled:
             continue
-        if approach[n] and not passes[n]:
-            ends = [complex(x[n]) for x in d]
+        if of.nearer[n] and not passes[n]:
+            ends = [complex(x[n]) for x in of.ends]
             tau, gap, speed = _dip(ends)
             onward = int(match.target[p]), int(match.target[q])
             turns = _turn(a, p, q) * abs(length), _turn(b, *onward) * abs(length)
@@ -173,7 +201,7 @@ def veerings_inside(
                 continue
         elif unclear[n]:
             # Two crossings inside the step have the other order between them.
-            tau = hermite.lowest_inside((order if passes[n] else distance)[:, n])
+            tau = hermite.lowest_inside((of.order if passes[n] else of.distance)[:, n])
         else:
             continue
         found.append(Encounter(p, q, a.at + tau * length, 0.0, "cut"))
