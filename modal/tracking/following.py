@@ -114,9 +114,9 @@ class Steps:
         for reached, _ in (branches.growth_changes, branches.oscillation_changes):
             unclear |= reached & branches.counted
         pairs = pairs_of(a.size)
-        meeting = branches.approaches(*pairs).open
+        steps, numbers = branches.approaches(*pairs).pair
         for one in pairs:
-            np.logical_or.at(unclear, (slice(None), one), meeting)
+            unclear[steps, one[numbers]] = True
         return cls(match, clear, unclear, branches.may_grow)
 
     def step(self, n: int, b: Snapshot, watched: Mask) -> Step | None:

@@ -57,12 +57,21 @@ def _numbers_growing(s: Snapshot) -> tuple[int, int]:
 
 
 def same_regimes(a: Snapshot, b: Snapshot, match: Match) -> Mask:
-    """Whether every mode continues, and oscillates and grows at b as it does at a; of P steps
-    (P,)."""
-    oscillates, grows = a.regimes
-    onward = [match.onward(regime) for regime in b.regimes]
-    same = (match.target >= 0) & oscillates & onward[0] & (grows == onward[1])
+    """Whether every mode continues, and `find_onsets` sees it at b as at a; of P steps (P,)."""
+    ends = a.steady, [match.onward(x) for x in b.steady]
+    floor = HALF * np.maximum(*(np.abs(lam) for lam, _ in ends))
+    one, two = (_seen(*end, floor) for end in ends)
+    same = (match.target >= 0) & (one == two).all(axis=0)
     return np.asarray(same.all(axis=-1) & (a.size == b.size))
+
+
+def _seen(lam: Complex, error: Array, floor: Array) -> Mask:
+    """Whether modes oscillate, are real, and grow, (3, R); floor: below which a part of λ is
+    round-off."""
+    with np.errstate(invalid="ignore"):
+        oscillates = np.abs(lam.imag) > floor
+        real = ~oscillates & (np.abs(lam.real) > floor)
+        return np.stack([oscillates, real, lam.real > floor + error])
 
 
 @dataclass(frozen=True)
@@ -127,18 +136,17 @@ def find_onsets(
 
 
 def _regime(lam: Complex, error: Array, floor: Array, level: float = 0.1) -> _Regime:
-    """Modes of one instant, (R,); floor: below which a part of λ is round-off.
+    """Modes of one instant, (R,).
 
     Two modes are locked when they have the same frequency, and equal and opposite departures of
     the rates: when the frequencies differ by less than the part `level` of the rates.
     """
     with np.errstate(invalid="ignore"):
-        oscillates = np.abs(lam.imag) > floor
-        real = ~oscillates & (np.abs(lam.real) > floor)
+        oscillates, real, grows = _seen(lam, error, floor)
         difference = lam[:, None] - lam[None, :]
         locked = np.abs(difference.imag) <= level * np.abs(difference.real)
         locked &= np.abs(difference.real) > HALF * np.abs(lam)[:, None]
         locked &= lam.real[:, None] * lam.real[None, :] < 0.0
         locked &= np.logical_and.outer(oscillates, oscillates)
         partner = np.where(locked.any(axis=1), locked.argmax(axis=1), -1)
-        return _Regime(oscillates, real, lam.real > floor + error, partner)
+        return _Regime(oscillates, real, grows, partner)
