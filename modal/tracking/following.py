@@ -89,8 +89,8 @@ class Step:
 class Steps:
     """The steps between neighbours in a stack of P + 1 instants, matched together.
 
-    match: of all of them. clear (P,): each instant has no clusters, and all of its modes go on in
-    the same regime. open (P, K): modes with which something may happen in between. may_grow (P, K).
+    match: of all of them. clear (P,): neither end has clusters to be aligned, and all modes go on
+    in the same regime. open (P, K): modes with which something may happen in between.
     """
 
     match: Match
@@ -104,9 +104,13 @@ class Steps:
         a, b = stack.taken(slice(None, -1)), stack.taken(slice(1, None))
         predicted = _predicted(a, b, _slope(a))
         overlap = Overlap.between(a, b)
+        if a.variation is not None:
+            overlap = overlap.told_apart(predicted, b.eigenvalues)
         match = assign(a, b, overlap, predicted)
         clear = same_regimes(a, b, match) & (match.mac >= rules.least_mac).all(axis=1)
-        clear &= ~(a.crowded | b.crowded | overlap.merging.any(axis=1))
+        aligned = stack.near & ~(stack.defective[:, :, None] | stack.defective[:, None, :])
+        alone = ~aligned.any(axis=(1, 2))
+        clear &= alone[:-1] & alone[1:]
         unclear = _doubtful(b, match, predicted, rules) | swaps(a, b, match).any(axis=1)
         branches = Branches.of(a, b, match)
         if branches is None:
@@ -144,9 +148,9 @@ class Follower:
 
         watched (Ka,): modes for which extra instants are solved; the others only guard the window.
         """
-        step = self._together(a, b, watched)
-        if step is not None:
-            return step
+        known = self._together(a, b, watched)
+        if known is not None:
+            return known
         search = Search(self.rules.location * self.span, self.rules.extra)
         path, ahead = _Path(a, watched, _slope(a)), [(b, self.rules.halvings)]
         while ahead:

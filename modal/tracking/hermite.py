@@ -43,7 +43,7 @@ def error(start: Values, end: Values, slope: Values, onward: Values) -> Values:
 
 
 def lowest(values: Values) -> Values:
-    """τ of the least of real values (PLACES, N), by a parabola through the three around it, (N,)."""
+    """τ of the least of real values (PLACES, N), by a parabola through three of them, (N,)."""
     p = np.argmin(values, axis=0)
     inner = np.clip(p, 1, len(PLACES) - 2)
     before, here, after = values[inner + np.arange(-1, 2)[:, None], np.arange(len(p))]

@@ -85,7 +85,7 @@ def _onset_place(
     bracket: part of the tolerance, on either side, by which an onset that the cubic predicts is
     bracketed.
     """
-    length = b.at - a.at
+    start, length = float(a.at), float(b.at - a.at)
     if branches is not None and onset.second < 0 and onset.kind in ("flutter onset", "split"):
         steady = (*branches.steady, *branches.steady_slope)
         ends = [complex(x[onset.first]) for x in steady]
@@ -94,5 +94,5 @@ def _onset_place(
             tau = hermite.root(*(x.real for x in ends))
             aside = bracket * search.tolerance / abs(length)
             tau = tau - aside if tau >= 0.5 else tau + aside
-            return a.at + float(np.clip(tau, aside, 1.0 - aside)) * length
-    return a.at + 0.5 * length
+            return start + float(np.clip(tau, aside, 1.0 - aside)) * length
+    return start + 0.5 * length

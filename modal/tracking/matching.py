@@ -76,14 +76,15 @@ class Overlap:
         """
         if not self.merging.any():
             return self
-        macs = np.hstack([self.mac, self.mirrored_mac])
-        far = np.abs(np.concatenate([values, values.conj()]) - ahead[:, None])
-        alike = self.merging[:, None] & (macs > shared)
+        macs = np.concatenate([self.mac, self.mirrored_mac], axis=-1)
+        both = np.concatenate([values, values.conj()], axis=-1)
+        far = np.abs(both[..., None, :] - ahead[..., None])
+        alike = self.merging[..., None] & (macs > shared)
         far[~alike] = np.inf
-        nearest, second = np.sort(far, axis=1)[:, :2].T
-        rows = np.flatnonzero(np.isfinite(second) & (nearest < part * second))
-        macs[rows, far[rows].argmin(axis=1)] = (macs * alike)[rows].sum(axis=1)
-        direct, mirrored = np.hsplit(macs, 2)
+        nearest, second = np.moveaxis(np.sort(far, axis=-1)[..., :2], -1, 0)
+        rows = np.nonzero(np.isfinite(second) & (nearest < part * second))
+        macs[(*rows, far[rows].argmin(axis=-1))] = (macs * alike)[rows].sum(axis=-1)
+        direct, mirrored = np.split(macs, 2, axis=-1)
         return replace(self, mac=direct, mirrored_mac=mirrored)
 
     def of(self, target: Index, mirrored: Mask) -> Array:
@@ -224,7 +225,9 @@ def assign(
     growing = lam.real / np.maximum(np.abs(lam), tiny)
     cost = cost + slower * swifter[..., None] * growing
     target = np.full(a.eigenvalues.shape, -1, dtype=np.intp)
-    for one_target, one_cost in zip(target.reshape(-1, a.size), cost.reshape(-1, a.size, b.size), strict=True):
+    for one_target, one_cost in zip(
+        target.reshape(-1, a.size), cost.reshape(-1, a.size, b.size), strict=True
+    ):
         rows, columns = linear_sum_assignment(one_cost)
         one_target[rows] = columns
     mirrored = np.take_along_axis(flipped, target[..., None], -1)[..., 0] & (target >= 0)

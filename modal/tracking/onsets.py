@@ -58,10 +58,11 @@ def _numbers_growing(s: Snapshot) -> tuple[int, int]:
 
 def same_regimes(a: Snapshot, b: Snapshot, match: Match) -> Mask:
     """Whether every mode continues, and `find_onsets` sees it at b as at a; of P steps (P,)."""
-    ends = a.steady, [match.onward(x) for x in b.steady]
-    floor = HALF * np.maximum(*(np.abs(lam) for lam, _ in ends))
-    one, two = (_seen(*end, floor) for end in ends)
-    same = (match.target >= 0) & (one == two).all(axis=0)
+    lam, error = a.steady
+    onward, error_b = (match.onward(x) for x in b.steady)
+    floor = HALF * np.maximum(np.abs(lam), np.abs(onward))
+    same = (_seen(lam, error, floor) == _seen(onward, error_b, floor)).all(axis=0)
+    same &= match.target >= 0
     return np.asarray(same.all(axis=-1) & (a.size == b.size))
 
 

@@ -74,25 +74,27 @@ class Snapshot:
 
     def taken(self, index: int | slice, stack: tuple[Snapshot, int] | None = None) -> Snapshot:
         """One instant of a stack, or some."""
-        fields = (getattr(self, name) for name in self.__match_args__[:-1])
-        parts = (x[index] if isinstance(x, np.ndarray) else x and x.taken(index) for x in fields)
-        return Snapshot(*parts, stack)
+        fields: Any = (getattr(self, name) for name in self.__match_args__[:-1])
+        parts: Any = [
+            x[index] if isinstance(x, np.ndarray) else x and x.taken(index) for x in fields
+        ]
+        return Snapshot(*[*parts, stack])
 
     def instants(self) -> list[Snapshot]:
         """Those of a stack."""
         return [self.taken(n, (self, n)) for n in range(len(self.at))]
 
     @cached_property
-    def crowded(self) -> Mask:
-        """Which instants of a stack have clusters, (P,)."""
+    def near(self) -> Mask:
+        """Which modes of a stack are in clusters, (P, K, K) by pair."""
         lam = self.eigenvalues
         near = np.abs(lam[:, :, None] - lam[:, None, :]) <= HALF * np.abs(lam)[:, :, None]
-        return np.asarray(near.sum(axis=(1, 2)) > self.size)
+        return np.asarray(near & ~np.eye(self.size, dtype=bool))
 
     @cached_property
     def clusters(self) -> list[Index]:
         """Groups of two or more eigenvalues closer than HALF |λ|."""
-        if self.stack is not None and not self.stack[0].crowded[self.stack[1]]:
+        if self.stack is not None and not self.stack[0].near[self.stack[1]].any():
             return []
         groups = spectrum.clusters(self.eigenvalues, HALF)
         return [np.array(group) for group in groups if len(group) > 1]

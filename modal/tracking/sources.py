@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -283,24 +284,22 @@ class SpaceSource:
         size = np.abs(modes.eigenvalues)
         error = listed.bound / (modes.condition * np.where(size > 0.0, size, 1.0))
         known = np.isfinite(modes.eigenvalues)
-        most = SpaceSource.block
-        spans = [slice(n, n + most) for n in range(0, len(at), most)]
-        if not known.all():
-            spans = [slice(n, n + 1) for n in range(len(at))]
+        # Instants in a row that have as many modes, not too many of them.
+        cuts = {0, *range(0, len(at), SpaceSource.block), len(at)}
+        cuts |= set((1 + np.flatnonzero((known[1:] != known[:-1]).any(axis=1))).tolist())
+        spans = [slice(*ends) for ends in pairwise(sorted(cuts))]
         made = list[Snapshot]()
         while spans:
             some = spans.pop(0)
             there, (M, C) = known[some][0], (A[some] for A in matrices)
-            values, kind, *accuracy = (
-                A[some][:, there]
-                for A in (modes.eigenvalues, listed.kind, error, modes.condition)
-            )
-            pairs = values, modes.right[some][..., there], modes.left[some][..., there]
-            stack = Snapshot.of(at[some], M, C, pairs, *accuracy, kind)
+            parts: Any = (modes.eigenvalues, modes.right, modes.left, error, modes.condition)
+            values, right, left, off, condition = (A[some][..., there] for A in parts)
+            kind = listed.kind[some][:, there]
+            stack = Snapshot.of(at[some], M, C, (values, right, left), off, condition, kind)
             change = self._variations(stack, found.instants.taken(np.arange(len(at))[some]), space)
             if change is None and len(values) > 1:
                 # The model cannot be frozen next to one of them.
-                spans = [slice(n, n + 1) for n in range(some.start, some.start + len(values))] + spans
+                spans = [slice(n, n + 1) for n in range(some.start, some.stop)] + spans
                 continue
             whirl = None if self._whirl is None else self._whirl.turned(stack.right)
             made += replace(stack, variation=change, whirling=whirl).instants()

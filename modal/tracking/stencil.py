@@ -91,9 +91,7 @@ def stencil_of(
     return Stencil.near(at, step, low, high, rate is not None)
 
 
-def differences(
-    stencils: Sequence[Stencil | None], near: Callable[[Array], Array]
-) -> Array | None:
+def differences(stencils: Sequence[Stencil | None], near: Callable[[Array], Array]) -> Array | None:
     """The first and the second derivative, and the first by the stencil of lower order, of some
     numbers at S values: (3, S, ...).
 

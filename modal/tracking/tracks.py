@@ -72,7 +72,7 @@ class Rows:
 
     def _of_modes(self, snapshot: Snapshot) -> dict[str, NDArray[Any]]:
         """What is known of the modes of an instant, of a stack for all of its instants at once."""
-        if snapshot.stack is None or snapshot.clusters:
+        if snapshot.stack is None or (self._moving and snapshot.clusters):
             return _of_modes(snapshot, self._moving)
         stack, n = snapshot.stack
         if self._known is None or self._known[0] is not stack:

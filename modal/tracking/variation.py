@@ -44,6 +44,7 @@ from scipy.optimize import linear_sum_assignment
 from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import GROUP, ZERO
+from modal.reduction.reduced_eigen import eigenpairs
 from modal.types import Array, Complex, Index, Mask
 
 # Relative singular value below which a direction is left out of a space that need not hold the
@@ -149,8 +150,9 @@ class Variation:
 
     def taken(self, index: int | slice) -> Variation:
         """Of one instant of a stack, or of some."""
-        fields = (getattr(self, name) for name in self.__match_args__)
-        return Variation(*(x.taken(index) if isinstance(x, Form) else x[index] for x in fields))
+        fields: Any = (getattr(self, name) for name in self.__match_args__)
+        parts: Any = (x.taken(index) if isinstance(x, Form) else x[index] for x in fields)
+        return Variation(*parts)
 
     def turned(self, turn: Complex, back: Complex) -> Variation:
         """In the basis right @ turn, left @ back of the same modes (modal.matching.align)."""
@@ -277,8 +279,12 @@ def _steady(
     found, X, Y = _undamped(M, C0, K0, Q), Q.copy(), Q.copy()
     calm = _conservative(C0, K0, (M, C, K))
     calm &= (np.abs(found - lam) <= small * np.abs(lam)).all(axis=1)
-    for p in np.flatnonzero(~calm):
-        found[p], X[p], Y[p] = _matched((M[p], C0[p], K0[p]), C[p], lam[p], Q[p], U[p])
+    # On the main directions of the modes; those of as many together.
+    spaces = {int(p): window_space(Q[p], U[p], MAIN) for p in np.flatnonzero(~calm)}
+    for m in {W.shape[1] for W in spaces.values()}:
+        p = np.array([n for n, W in spaces.items() if W.shape[1] == m])
+        W = np.stack([spaces[n] for n in p.tolist()])
+        found[p], X[p], Y[p] = _matched(W, (M[p], C0[p], K0[p]), C[p], lam[p], Q[p], U[p])
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = -(Y.conj() * quadratic((M1, C01, K01), found, X)).sum(axis=1)
         slope = slope / pairing(M, C0, found, Y, X)
@@ -305,35 +311,39 @@ def _undamped(M: Array, C0: Array, K0: Array, Q: Complex) -> Complex:
 
 
 def _skew(A: Array) -> Array:
-    return 0.5 * (A - transposed(A))
+    return np.asarray(0.5 * (A - transposed(A)))
 
 
 def _matched(
-    near: tuple[Array, Array, Array], own: Array, lam: Complex, Q: Complex, U: Complex
+    W: Array, near: tuple[Array, Array, Array], own: Array, lam: Complex, Q: Complex, U: Complex
 ) -> tuple[Complex, Complex, Complex]:
-    """The eigenpairs of the matrices `near` of an instant that the modes λ, Q, U of those with
+    """The eigenpairs of the matrices `near` of P instants that the modes λ, Q, U of those with
     C = own become.
 
-    They are those on the main directions W of the modes: an error of relative size e in the vectors
-    costs e² in an eigenvalue.
+    They are those on the main directions W (P, n, m) of the modes: an error of relative size e in
+    the vectors costs e² in an eigenvalue.
     """
-    W = window_space(Q, U, MAIN)
-    M, C, K = (W.T @ A @ W for A in near)
-    m = len(M)
-    A = np.block([[np.zeros((m, m)), np.eye(m)], [-np.linalg.solve(M, np.hstack([K, C]))]])
-    values, left, right = la.eig(A, left=True, right=True, check_finite=False)
-    X: Complex = W @ right[:m]
-    Y = np.asarray(W @ np.linalg.solve(M.T, left[m:]), dtype=complex)
-    UH, YH, sums = U.conj().T, Y.conj().T, lam[:, None] + values
+    M, C, K = (transposed(W) @ A @ W for A in near)
+    P, m, _ = M.shape
+    A = np.zeros((P, 2 * m, 2 * m))
+    A[:, :m, m:] = np.eye(m)
+    A[:, m:] = -np.linalg.solve(M, np.concatenate([K, C], axis=2))
+    values, right, left = eigenpairs(A)
+    X = product(W, right[:, :m])
+    Y = product(W, solved(transposed(M), left[:, m:]))
     M, C, _ = near
-    ahead = (UH @ (M @ X)) * sums + UH @ (own @ X)
-    behind = (YH @ (M @ Q)) * sums.T + YH @ (C @ Q)
+    sums = lam[:, :, None] + values[:, None, :]
+    MX = product(M, X)
+    ahead = (adjoint(U) @ MX) * sums + adjoint(U) @ product(own, X)
+    behind = (adjoint(Y) @ product(M, Q)) * transposed(sums) + adjoint(Y) @ product(C, Q)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = (Y.conj() * (2.0 * values * (M @ X) + C @ X)).sum(axis=0)
-        share = np.abs(ahead * (behind / scale[:, None]).T)
-        size = np.maximum.outer(np.abs(lam), np.abs(values))
-        distance = np.abs(lam[:, None] - values) / size
+        scale = (Y.conj() * (2.0 * values[:, None, :] * MX + product(C, X))).sum(axis=1)
+        share = np.abs(ahead * transposed(behind / scale[:, :, None]))
+        size = np.maximum(np.abs(lam)[:, :, None], np.abs(values)[:, None, :])
+        distance = np.abs(lam[:, :, None] - values[:, None, :]) / size
         cost = np.where(np.isfinite(share), -np.minimum(share, 1.0), 0.0) + distance
-    cost = np.where(values.imag < 0.0, 10.0, np.nan_to_num(cost, nan=0.0, posinf=2.0))
-    _, chosen = linear_sum_assignment(cost)
-    return values[chosen], X[:, chosen], Y[:, chosen]
+    lower = values.imag[:, None, :] < 0.0
+    cost = np.where(lower, 10.0, np.nan_to_num(cost, nan=0.0, posinf=2.0))
+    chosen = np.stack([linear_sum_assignment(one)[1] for one in cost])
+    X, Y = (np.take_along_axis(x, chosen[:, None, :], 2) for x in (X, Y))
+    return np.take_along_axis(values, chosen, 1), X, Y

@@ -25,8 +25,8 @@ from modal.types import Array, Complex, Index, Mask
 
 @dataclass(frozen=True)
 class Branches:
-    """Of each mode the values at both ends of a step on its own branch, NaN where it does not go on,
-    and slopes times the length of the step; the same of the values without the terms that only
+    """Of each mode the values at both ends of a step on its own branch, NaN where it ends, and
+    slopes times the length of the step; the same of the values without the terms that only
     exchange energy (steady), and the errors of these. counted: goes on, not prescribed by the
     frame. turn: rates at both ends at which the shapes of two modes turn into each other, (K, K)
     rad a step. Of P steps every array has one more axis, the first.
@@ -138,12 +138,10 @@ class Branches:
         dip, close = (nearer & ~passes)[some], gap <= widest * size[some]
         near = (gap <= 2.0 * widest * size[some]) & _suspected(ends, gap, turns)
         kept = np.flatnonzero(unclear[some] | (dip & near))
-        course = np.where(passes, order, distance)[(slice(None), *some)]
+        course = np.moveaxis(np.where(passes, order, distance), 0, -1)[some]
         width = gap / np.maximum(np.maximum(*np.abs(ends[2:])), 1e-300)
-        return Approaches(
-            *(x[kept] for x in (dip, tau, gap, speed, width, close, *turns)),
-            course[:, kept], tuple(x[kept] for x in some),
-        )  # fmt: skip
+        parts: Any = (dip, tau, gap, speed, width, close, *turns, course)
+        return Approaches(*[*(x[kept] for x in parts), tuple(x[kept] for x in some)])
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ class Approaches:
     """N pairs that may meet inside a step.
 
     dip (N,): the distance of the two has a least value, at tau, parts of the step, of gap, rad/s;
-    of the others course (PLACES, N) is lowest there. speed, width: of the dip; close: a veering may
+    of the others course (N, PLACES) is lowest there. speed, width: of the dip; close: a veering may
     be so wide; turn, onward: rates at which the two shapes turn at both ends. pair: number of the
     pair; of P steps numbers of steps and of pairs.
     """
@@ -210,7 +208,7 @@ def veerings_inside(
         tau, gap = float(of.tau[n]), float(of.gap[n])
         if not of.dip[n]:
             # Two crossings inside the step have the other order between them.
-            tau = hermite.lowest_inside(of.course[:, n])
+            tau = hermite.lowest_inside(of.course[n])
         elif min(tau, 1.0 - tau) <= max(search.tolerance / abs(length), of_width * of.width[n]):
             turn = 2.0 * gap * (of.turn if tau <= 0.5 else of.onward)[n]
             if of.close[n] and turn >= turned * of.speed[n]:
@@ -237,12 +235,11 @@ def _turns(s: Snapshot) -> Array:
     assert s.variation is not None
     change, lam = s.variation.change[..., 0, :, :], s.eigenvalues
     distance = np.abs(lam[..., :, None] - lam[..., None, :])
-    return np.sqrt(np.abs(change * transposed(change))) / np.maximum(distance, 1e-300)
+    turn = np.sqrt(np.abs(change * transposed(change)))
+    return np.asarray(turn / np.maximum(distance, 1e-300))
 
 
-def _suspected(
-    ends: list[Complex], gap: Array, turns: list[Array], share: float = 0.25
-) -> Mask:
+def _suspected(ends: list[Complex], gap: Array, turns: list[Array], share: float = 0.25) -> Mask:
     """Whether the shapes turn, at either end, as they do on the way to a veering of this gap.
 
     At distance D a veering of gap g turns by 2θ′ = g √(D² − g²)/D² × |d|D|/ds| … and g follows.
