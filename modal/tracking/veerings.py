@@ -53,9 +53,9 @@ class Branches:
             onward = np.where(lost, np.nan, np.where(match.mirrored, onward.conj(), onward))
             return factor * before, factor * onward
 
-        there = np.take_along_axis(_turns(b), match.target[..., None], -2)
+        here, there = (_turns(s, length[..., None]) for s in (a, b))
+        there = np.take_along_axis(there, match.target[..., None], -2)
         there = np.take_along_axis(there, match.target[..., None, :], -1)
-        size = np.abs(length)[..., None]
         free = (a.kind != "prescribed") & (match.onward(b.kind) != "prescribed")
         return cls(
             both(a.eigenvalues, b.eigenvalues),
@@ -64,7 +64,7 @@ class Branches:
             both(one.steady_slope, two.steady_slope, length),
             (a.steady[1], match.onward(b.steady[1])),
             free & ~lost,
-            (_turns(a) * size, there * size),
+            (here, there),
         )
 
     @property
@@ -229,14 +229,15 @@ def _dips(
     return tau, np.sqrt(np.abs(hermite.value(c, tau))), np.sqrt(bend)
 
 
-def _turns(s: Snapshot) -> Array:
-    """Rate at which the shapes of two modes turn into each other, (K, K) rad per unit of the
-    sweep."""
+def _turns(s: Snapshot, length: Array) -> Array:
+    """Rate at which the shapes of two modes turn into each other, (K, K) rad per length of the
+    step."""
     assert s.variation is not None
     change, lam = s.variation.change[..., 0, :, :], s.eigenvalues
     distance = np.abs(lam[..., :, None] - lam[..., None, :])
-    turn = np.sqrt(np.abs(change * transposed(change)))
-    return np.asarray(turn / np.maximum(distance, 1e-300))
+    with np.errstate(over="ignore"):  # of modes that coincide
+        turn = np.sqrt(np.abs(change * transposed(change))) * np.abs(length)
+        return np.asarray(turn / np.maximum(distance, 1e-300))
 
 
 def _suspected(ends: list[Complex], gap: Array, turns: list[Array], share: float = 0.25) -> Mask:
