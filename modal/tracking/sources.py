@@ -146,8 +146,9 @@ class SpaceSource:
         self._space: Any = self._new_space(sample, stored)
         try:
             if stored is None:
-                self._space.train(sample.take(spread(len(sample), TRAINING)))
-                self._train(sample)
+                if not self._space.complete:  # else it cannot grow, and every block is checked
+                    self._space.train(sample.take(spread(len(sample), TRAINING)))
+                    self._train(sample)
                 self._check()
             self._settle()
         except BaseException:
