@@ -167,10 +167,14 @@ class Follower:
 
     def _together(self, a: Snapshot, b: Snapshot, watched: Mask) -> Step | None:
         """The step of two neighbours in a stack, if nothing happens in between."""
-        if a.stack is None or b.stack is None:
+        if b.stack is None or not b.stack[1]:
             return None
-        (stack, n), (other, m) = a.stack, b.stack
-        if stack is not other or m != n + 1:
+        stack, n = b.stack[0], b.stack[1] - 1
+        # The last instant of a stored run is no part of the stack, but equal.
+        if a.stack is None:
+            if not np.array_equal(a.right, stack.right[n]):
+                return None
+        elif a.stack[0] is not stack or a.stack[1] != n:
             return None
         if self._known is None or self._known[0] is not stack:
             self._known = stack, Steps.of(stack, self.rules)
