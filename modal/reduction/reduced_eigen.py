@@ -232,22 +232,26 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
     return modes.filled(k)
 
 
+def eigenpairs(A: Array) -> tuple[Complex, Complex, Complex]:
+    """All eigenvalues, right and left vectors of matrices (P, n, n), as LAPACK orders them."""
+    lam, X = (part.astype(complex) for part in np.linalg.eig(A))
+    regular, Y = np.isfinite(np.linalg.slogdet(X)[1]), X.copy()
+    Y[regular] = np.linalg.inv(X[regular]).conj().transpose(0, 2, 1)
+    # The inverse of the eigenvectors of a defective matrix is round-off: left ones by LAPACK.
+    for p in np.flatnonzero(~regular | (HALF * np.linalg.norm(Y, axis=(1, 2)) > 1.0)):
+        lam[p], Y[p], X[p] = la.eig(A[p], left=True, right=True, check_finite=False)
+    return lam, X, Y
+
+
 def _lowest(A: Array, spread: Array, k: int, frequency: Array) -> tuple[Complex, Complex, Complex]:
     """The k lowest eigenpairs of matrices (P, 2r, 2r) from all of them; NaN for none."""
-    lam, X = np.linalg.eig(A)
-    regular = bool(np.isfinite(np.linalg.slogdet(X)[1]).all())
-    Y = np.linalg.inv(X).conj().transpose(0, 2, 1) if regular else X
-    if not regular or HALF * np.linalg.norm(Y, axis=(1, 2)).max() > 1.0:
-        # The inverse of the eigenvectors of a defective matrix is round-off: left ones by LAPACK.
-        both = [la.eig(a, left=True, right=True, check_finite=False) for a in A]
-        lam, Y, X = (np.stack([eigen[i] for eigen in both]) for i in range(3))
-    lam, X, Y = separated(lam, X, Y, spread)
+    lam, X, Y = separated(*eigenpairs(A), spread)
     upper = lam.imag >= 0.0
     size = np.where(upper, _sizes(A, lam, X, frequency), np.inf)
     order = np.lexsort((lam.real, lam.imag, size), axis=1)[:, :k]
     lam = np.where(np.take_along_axis(upper, order, 1), np.take_along_axis(lam, order, 1), np.nan)
     X, Y = (np.take_along_axis(vectors, order[:, None, :], 2) for vectors in (X, Y))
-    return lam.astype(complex), X.astype(complex), Y.astype(complex)
+    return lam, X, Y
 
 
 def _sizes(A: Array, lam: Complex, X: Complex, frequency: Array) -> Array:

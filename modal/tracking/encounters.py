@@ -57,29 +57,32 @@ class Encounter:
 def swapped_pairs(a: Snapshot, b: Snapshot, match: Match, watched: Mask) -> list[tuple[int, int]]:
     """Pairs whose order of frequency changes between a and b if each mode keeps its shape, in the
     order of their places."""
-    kept = np.flatnonzero(match.target >= 0)
-    lam_b = continued(b, match)
-    before, after = a.eigenvalues[kept].imag, lam_b[kept].imag
-    tie = HALF * np.abs(a.eigenvalues[kept])
-    floor = np.maximum.outer(tie, tie)
-    apart = np.stack([np.subtract.outer(x, x) for x in (before, after)])
-    oscillates = (np.abs(before) > tie) & (np.abs(after) > tie)
-    seen = watched[kept]
-    turned = (apart.prod(axis=0) < 0.0) & (np.abs(apart) > floor).all(axis=0)
-    turned &= np.logical_and.outer(oscillates, oscillates) & np.logical_or.outer(seen, seen)
-    if not turned.any():
+    pairs = swaps(a, b, match) & (watched[:, None] | watched)
+    if not pairs.any():
         return []
+    lam_a, lam_b = a.eigenvalues, continued(b, match)
     return sorted(
-        ((int(kept[p]), int(kept[q])) for p, q in np.argwhere(np.triu(turned))),
-        key=lambda p: _zero(a.eigenvalues[p[0]] - a.eigenvalues[p[1]], lam_b[p[0]] - lam_b[p[1]]),
+        ((int(p), int(q)) for p, q in np.argwhere(np.triu(pairs))),
+        key=lambda p: _zero(lam_a[p[0]] - lam_a[p[1]], lam_b[p[0]] - lam_b[p[1]]),
     )
+
+
+def swaps(a: Snapshot, b: Snapshot, match: Match) -> Mask:
+    """Of which pairs of modes, (K, K), the order of frequency changes; of P steps (P, K, K)."""
+    before, after = a.eigenvalues.imag, continued(b, match).imag
+    tie = HALF * np.abs(a.eigenvalues)
+    oscillates = (np.abs(before) > tie) & (np.abs(after) > tie) & (match.target >= 0)
+    floor = np.maximum(tie[..., None], tie[..., None, :])
+    one, two = (x[..., None] - x[..., None, :] for x in (before, after))
+    turned = (one * two < 0.0) & (np.abs(one) > floor) & (np.abs(two) > floor)
+    return np.asarray(turned & oscillates[..., None] & oscillates[..., None, :])
 
 
 def continued(b: Snapshot, match: Match) -> Complex:
     """The eigenvalue at b of each mode of a on its own branch (conjugate where it passed through
     zero).
     """
-    lam = b.eigenvalues[match.target]
+    lam = match.onward(b.eigenvalues)
     return np.where(match.mirrored, lam.conj(), lam)
 
 

@@ -11,11 +11,19 @@ import numpy as np
 
 from assembly.arguments import as_number
 from assembly.errors import FrozenMotionError, InputError
-from modal.tracking.encounters import Encounter, Search, continued, examine, swapped_pairs
+from modal.tracking.encounters import (
+    Encounter,
+    Search,
+    continued,
+    examine,
+    swapped_pairs,
+    swaps,
+)
 from modal.tracking.inspection import inspect
 from modal.tracking.matching import Match, Overlap, align, assign
+from modal.tracking.onsets import same_regimes
 from modal.tracking.snapshot import Snapshot
-from modal.tracking.veerings import Branches
+from modal.tracking.veerings import Branches, pairs_of
 from modal.types import Complex, Index, Mask
 
 
@@ -68,13 +76,58 @@ class Rules:
 
 @dataclass(frozen=True)
 class Step:
-    """From instant a to instant b: the match, b with its clusters aligned, the events in between;
-    and the branches, where derivatives are known."""
+    """From instant a to instant b: the match, b with its clusters aligned, the events in between.
+    may_grow (K,): modes that may grow for a while in between, where derivatives are known."""
 
     match: Match
     b: Snapshot
     encounters: tuple[Encounter, ...]
-    branches: Branches | None
+    may_grow: Mask
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps between neighbours in a stack of P + 1 instants, matched together.
+
+    match: of all of them. clear (P,): neither end has clusters to be aligned, and all modes go on
+    in the same regime. open (P, K): modes with which something may happen in between.
+    """
+
+    match: Match
+    clear: Mask
+    open: Mask
+    may_grow: Mask
+
+    @classmethod
+    def of(cls, stack: Snapshot, rules: Rules) -> Steps:
+        """None of the modes is looked at more closely."""
+        a, b = stack.taken(slice(None, -1)), stack.taken(slice(1, None))
+        predicted = _predicted(a, b, _slope(a))
+        overlap = Overlap.between(a, b)
+        if a.variation is not None:
+            overlap = overlap.told_apart(predicted, b.eigenvalues)
+        match = assign(a, b, overlap, predicted)
+        clear = same_regimes(a, b, match) & (match.mac >= rules.least_mac).all(axis=1)
+        aligned = stack.near & ~(stack.defective[:, :, None] | stack.defective[:, None, :])
+        alone = ~aligned.any(axis=(1, 2))
+        clear &= alone[:-1] & alone[1:]
+        unclear = _doubtful(b, match, predicted, rules) | swaps(a, b, match).any(axis=1)
+        branches = Branches.of(a, b, match)
+        if branches is None:
+            return cls(match, clear, unclear, np.zeros_like(unclear))
+        for reached, _ in (branches.growth_changes, branches.oscillation_changes):
+            unclear |= reached & branches.counted
+        pairs = pairs_of(a.size)
+        steps, numbers = branches.approaches(*pairs).pair
+        for one in pairs:
+            unclear[steps, one[numbers]] = True
+        return cls(match, clear, unclear, branches.may_grow)
+
+    def step(self, n: int, b: Snapshot, watched: Mask) -> Step | None:
+        """Step n, to b, if nothing can happen to a watched mode."""
+        if not self.clear[n] or (self.open[n] & watched).any():
+            return None
+        return Step(self.match.taken(n), b, (), self.may_grow[n])
 
 
 @dataclass
@@ -88,17 +141,18 @@ class Follower:
     solve: Callable[[float], Snapshot]
     rules: Rules
     span: float
+    _known: tuple[Snapshot, Steps] | None = None
 
     def follow(self, a: Snapshot, b: Snapshot, watched: Mask) -> Step:
         """The modes of a at b, by way of extra instants where these are needed.
 
         watched (Ka,): modes for which extra instants are solved; the others only guard the window.
         """
-        slope = np.zeros(a.size, dtype=complex)
-        if a.variation is not None:
-            slope = np.nan_to_num(a.variation.slope, nan=0.0)
+        known = self._together(a, b, watched)
+        if known is not None:
+            return known
         search = Search(self.rules.location * self.span, self.rules.extra)
-        path, ahead = _Path(a, watched, slope), [(b, self.rules.halvings)]
+        path, ahead = _Path(a, watched, _slope(a)), [(b, self.rules.halvings)]
         while ahead:
             end, left = ahead.pop()
             step = self._step(path.here, end, path.slope, path.watched, left, search)
@@ -111,6 +165,21 @@ class Follower:
                 path.add(step)
         return path.whole()
 
+    def _together(self, a: Snapshot, b: Snapshot, watched: Mask) -> Step | None:
+        """The step of two neighbours in a stack, if nothing happens in between."""
+        if b.stack is None or not b.stack[1]:
+            return None
+        stack, n = b.stack[0], b.stack[1] - 1
+        # The last instant of a stored run is no part of the stack, but equal.
+        if a.stack is None:
+            if not np.array_equal(a.right, stack.right[n]):
+                return None
+        elif a.stack[0] is not stack or a.stack[1] != n:
+            return None
+        if self._known is None or self._known[0] is not stack:
+            self._known = stack, Steps.of(stack, self.rules)
+        return self._known[1].step(n, b, watched)
+
     def _step(
         self, a: Snapshot, b: Snapshot, slope: Complex, watched: Mask, left: int, search: Search
     ) -> Step | tuple[Snapshot, int]:
@@ -121,13 +190,13 @@ class Follower:
         """
         rules = self.rules
         b = align(b, a)
-        predicted = a.eigenvalues + slope * (b.at - a.at)
+        predicted = _predicted(a, b, slope)
         overlap = Overlap.between(align(a, b), b)
         if a.variation is not None:
             overlap = overlap.told_apart(predicted, b.eigenvalues)
         match = assign(a, b, overlap, predicted)
         heeded = watched & ~overlap.merging if left < rules.halvings - 1 else watched
-        if left > 0 and _doubtful(b, match, predicted, heeded, rules).any():
+        if left > 0 and (heeded & _doubtful(b, match, predicted, rules)).any():
             return self._middle(a, b), left - 1
         match = replace(match, target=np.where(match.mac >= rules.least_mac, match.target, -1))
         met = []
@@ -161,7 +230,7 @@ class Follower:
         if middle is not None:
             return middle, left
         events = [replace(e, kind="unresolved") if e.kind == "cut" else e for e in events]
-        return Step(match, b, tuple(events), branches)
+        return Step(match, b, tuple(events), _may_grow(a, branches))
 
     def _cut(self, a: Snapshot, b: Snapshot, at: float, search: Search) -> Snapshot | None:
         """The modes near `at`, where an event is expected; None where no instant is left, or none
@@ -262,10 +331,26 @@ class _Path:
             e if e.newborn < 0 else replace(e, newborn=int(place[e.newborn])) for e in self._events
         )
         match = Match(target, self._mirrored, mac, self._certainty)
-        return Step(match, b, events, Branches.of(a, b, match))
+        return Step(match, b, events, _may_grow(a, Branches.of(a, b, match)))
 
 
-def _doubtful(b: Snapshot, match: Match, predicted: Complex, watched: Mask, rules: Rules) -> Mask:
-    """The watched modes without a clear continuation, other than by leaving the window."""
-    window = rules.edge * np.abs(b.eigenvalues).max(initial=0.0)
-    return np.asarray(watched & (match.mac < rules.clear_mac) & (np.abs(predicted) < window))
+def _slope(a: Snapshot) -> Complex:
+    """dλ/ds, zero where it is not known."""
+    if a.variation is None:
+        return np.zeros_like(a.eigenvalues)
+    return np.nan_to_num(a.variation.slope, nan=0.0)
+
+
+def _predicted(a: Snapshot, b: Snapshot, slope: Complex) -> Complex:
+    """The eigenvalues at b on straight lines."""
+    return np.asarray(a.eigenvalues + slope * np.asarray(b.at - a.at)[..., None])
+
+
+def _may_grow(a: Snapshot, branches: Branches | None) -> Mask:
+    return np.zeros(a.size, dtype=bool) if branches is None else branches.may_grow
+
+
+def _doubtful(b: Snapshot, match: Match, predicted: Complex, rules: Rules) -> Mask:
+    """The modes without a clear continuation, other than by leaving the window."""
+    window = rules.edge * np.abs(b.eigenvalues).max(axis=-1, keepdims=True, initial=0.0)
+    return np.asarray((match.mac < rules.clear_mac) & (np.abs(predicted) < window))

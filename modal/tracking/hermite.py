@@ -42,20 +42,20 @@ def error(start: Values, end: Values, slope: Values, onward: Values) -> Values:
     return np.asarray(0.25 * np.abs(end - start - 0.5 * (slope + onward)))
 
 
-def lowest(values: Values) -> float:
-    """τ of the least of real values at PLACES, by a parabola through the three around it."""
-    p = int(np.argmin(values))
-    if p in (0, len(PLACES) - 1):
-        return float(PLACES[p])
-    before, here, after = values[p - 1 : p + 2]
+def lowest(values: Values) -> Values:
+    """τ of the least of real values (PLACES, N), by a parabola through three of them, (N,)."""
+    p = np.argmin(values, axis=0)
+    inner = np.clip(p, 1, len(PLACES) - 2)
+    before, here, after = values[inner + np.arange(-1, 2)[:, None], np.arange(len(p))]
     bend = before - 2.0 * here + after
-    shift = 0.5 * (before - after) / bend if bend > 0.0 else 0.0
-    return float(PLACES[p] + shift * (PLACES[1] - PLACES[0]))
+    bent = (bend > 0.0) & (p == inner)
+    shift = np.where(bent, 0.5 * (before - after) / np.where(bent, bend, 1.0), 0.0)
+    return np.asarray(PLACES[p] + shift * (PLACES[1] - PLACES[0]))
 
 
 def lowest_inside(values: Values) -> float:
-    """The same where it is inside; the middle where it is at an end."""
-    tau = lowest(values)
+    """The same of values (PLACES,) where it is inside; the middle where it is at an end."""
+    tau = float(lowest(values[:, None])[0])
     return tau if 0.02 < tau < 0.98 else 0.5
 
 

@@ -42,13 +42,12 @@ def inspect(
     placed = [_placed(a, b, branches, e, search) if e.kind == "crossing" else e for e in met]
     if any(e.kind == "cut" for e in placed):
         return placed
-    events, number = [*placed, *onsets], branches.number
-    usable = branches.counted & watched[number]
-    usable &= ~np.isin(number, [e.first for e in onsets])
+    events, usable = [*placed, *onsets], branches.counted & watched
+    usable[[e.first for e in onsets]] = False
     for reached, curve in (branches.growth_changes, branches.oscillation_changes):
         for p in np.flatnonzero(reached & usable):
             place = a.at + hermite.lowest_inside(curve[:, p]) * (b.at - a.at)
-            return [*events, Encounter(int(number[p]), -1, place, 0.0, "cut")]
+            return [*events, Encounter(int(p), -1, place, 0.0, "cut")]
     return [*events, *veerings_inside(a, b, match, branches, watched, met, search)]
 
 
@@ -58,10 +57,8 @@ def _placed(
     """A crossing where the cubic has one, or a cut next to it where the cubic is not accurate
     enough.
     """
-    pair = np.flatnonzero(np.isin(branches.number, [e.first, e.second]))
-    if len(pair) < 2:
-        return e
-    ends = [complex(x[pair[0]] - x[pair[1]]) for x in (*branches.lam, *branches.slope)]
+    p, q = sorted((e.first, e.second))
+    ends = [complex(x[p] - x[q]) for x in (*branches.lam, *branches.slope)]
     start, end, slope, onward = (x.imag for x in ends)
     if not np.all(np.isfinite(ends)) or start * end >= 0.0:
         return e
@@ -88,14 +85,14 @@ def _onset_place(
     bracket: part of the tolerance, on either side, by which an onset that the cubic predicts is
     bracketed.
     """
-    length = b.at - a.at
+    start, length = float(a.at), float(b.at - a.at)
     if branches is not None and onset.second < 0 and onset.kind in ("flutter onset", "split"):
-        p = int(np.flatnonzero(branches.number == onset.first)[0])
-        ends = [complex(x[p]) for x in (*branches.steady, *branches.steady_slope)]
+        steady = (*branches.steady, *branches.steady_slope)
+        ends = [complex(x[onset.first]) for x in steady]
         oscillates = ends[0].imag != 0.0 and ends[1].imag != 0.0
         if oscillates and ends[0].real * ends[1].real < 0.0 and np.all(np.isfinite(ends)):
             tau = hermite.root(*(x.real for x in ends))
             aside = bracket * search.tolerance / abs(length)
             tau = tau - aside if tau >= 0.5 else tau + aside
-            return a.at + float(np.clip(tau, aside, 1.0 - aside)) * length
-    return a.at + 0.5 * length
+            return start + float(np.clip(tau, aside, 1.0 - aside)) * length
+    return start + 0.5 * length

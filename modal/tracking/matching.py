@@ -15,12 +15,15 @@ divided by that sum.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from modal.eigen.tolerances import HALF, WEAK
 from modal.tracking.snapshot import Snapshot
+from modal.tracking.variation import adjoint, transposed
 from modal.types import Array, Complex, Index, Mask
 
 
@@ -42,21 +45,21 @@ class Overlap:
 
         alone: a mode whose MACs with all modes of b have a larger sum merges with another mode.
         """
-        odd = a.defective[:, None] | b.defective[None, :]
+        odd = a.defective[..., :, None] | b.defective[..., None, :]
         # ȳ_b pairs with x_a as the conjugate of y_b with x̄_a.
         mac, mirrored_mac = (
-            np.where(odd, 0.0, np.abs(there * back.T))
+            np.where(odd, 0.0, np.abs(there * transposed(back)))
             for there, back in zip(_pairings(a, b), _pairings(b, a), strict=True)
         )
         # Near a defective eigenvalue the products of all modes that merge there are large: none is
         # a match. The conjugate of a real mode is not another mode.
-        ahead = (mac + np.where(real(b.eigenvalues)[None, :], 0.0, mirrored_mac)).sum(axis=1)
-        back = (mac + np.where(real(a.eigenvalues)[:, None], 0.0, mirrored_mac)).sum(axis=0)
-        whole = np.maximum(np.maximum.outer(ahead, back), 1.0)
+        ahead = (mac + np.where(real(b.eigenvalues)[..., None, :], 0.0, mirrored_mac)).sum(axis=-1)
+        back = (mac + np.where(real(a.eigenvalues)[..., None], 0.0, mirrored_mac)).sum(axis=-2)
+        whole = np.maximum(np.maximum(ahead[..., None], back[..., None, :]), 1.0)
         mac, mirrored_mac = mac / whole, mirrored_mac / whole
         if odd.any():
             mac = _shape_mac(a, b, mac)
-        merging = a.defective | (ahead > alone) | (odd & (mac > 0.1)).any(axis=1)
+        merging = a.defective | (ahead > alone) | (odd & (mac > 0.1)).any(axis=-1)
         return cls(mac, mirrored_mac, merging)
 
     def told_apart(
@@ -73,40 +76,41 @@ class Overlap:
         """
         if not self.merging.any():
             return self
-        macs = np.hstack([self.mac, self.mirrored_mac])
-        far = np.abs(np.concatenate([values, values.conj()]) - ahead[:, None])
-        alike = self.merging[:, None] & (macs > shared)
+        macs = np.concatenate([self.mac, self.mirrored_mac], axis=-1)
+        both = np.concatenate([values, values.conj()], axis=-1)
+        far = np.abs(both[..., None, :] - ahead[..., None])
+        alike = self.merging[..., None] & (macs > shared)
         far[~alike] = np.inf
-        nearest, second = np.sort(far, axis=1)[:, :2].T
-        rows = np.flatnonzero(np.isfinite(second) & (nearest < part * second))
-        macs[rows, far[rows].argmin(axis=1)] = (macs * alike)[rows].sum(axis=1)
-        direct, mirrored = np.hsplit(macs, 2)
+        nearest, second = np.moveaxis(np.sort(far, axis=-1)[..., :2], -1, 0)
+        rows = np.nonzero(np.isfinite(second) & (nearest < part * second))
+        macs[(*rows, far[rows].argmin(axis=-1))] = (macs * alike)[rows].sum(axis=-1)
+        direct, mirrored = np.split(macs, 2, axis=-1)
         return replace(self, mac=direct, mirrored_mac=mirrored)
 
     def of(self, target: Index, mirrored: Mask) -> Array:
         """The MAC of each mode of a with the mode of b that continues it, zero for none."""
-        table = np.where(mirrored[:, None], self.mirrored_mac, self.mac)
-        return np.where(target >= 0, table[np.arange(len(target)), target], 0.0)
+        table = np.where(mirrored[..., None], self.mirrored_mac, self.mac)
+        return np.where(target >= 0, np.take_along_axis(table, target[..., None], -1)[..., 0], 0.0)
 
 
 def _pairings(a: Snapshot, b: Snapshot) -> tuple[Complex, Complex]:
     """y_aᴴB_a x_b and y_aᴴB_a x̄_b, (Ka, Kb) each."""
-    K, lam = a.size, b.eigenvalues
-    P, R = a.dual.conj().T @ b.right, (a.dual.T @ b.right).conj()
-    direct = np.add.outer(a.eigenvalues, lam) * P[:K] + P[K:]
-    mirror = np.add.outer(a.eigenvalues, lam.conj()) * R[:K] + R[K:]
+    K, own, lam = a.size, a.eigenvalues[..., None], b.eigenvalues[..., None, :]
+    P, R = adjoint(a.dual) @ b.right, (transposed(a.dual) @ b.right).conj()
+    direct = (own + lam) * P[..., :K, :] + P[..., K:, :]
+    mirror = (own + lam.conj()) * R[..., :K, :] + R[..., K:, :]
     return direct, mirror
 
 
 def _shape_mac(a: Snapshot, b: Snapshot, mac: Array) -> Array:
     """The MAC with the plain mass-weighted product of shapes where a value is defective."""
-    out = mac.copy()
+    out = mac
     if a.inertia is not None:
-        shape = np.minimum(np.abs(a.inertia.conj().T @ b.right) ** 2, 1.0)
-        out[a.defective] = shape[a.defective]
+        shape = np.minimum(np.abs(adjoint(a.inertia) @ b.right) ** 2, 1.0)
+        out = np.where(a.defective[..., None], shape, out)
     if b.inertia is not None:
-        shape = np.minimum(np.abs(a.right.conj().T @ b.inertia) ** 2, 1.0)
-        out[:, b.defective] = shape[:, b.defective]
+        shape = np.minimum(np.abs(adjoint(a.right) @ b.inertia) ** 2, 1.0)
+        out = np.where(b.defective[..., None, :], shape, out)
     return out
 
 
@@ -145,6 +149,7 @@ def align(b: Snapshot, a: Snapshot) -> Snapshot:
         energy_gram=turn.conj().T @ b.energy_gram @ turn,
         whirling=None if b.whirling is None else b.whirling.turned(turn),
         variation=None if b.variation is None else b.variation.turned(turn, back),
+        stack=None,
     )
 
 
@@ -154,12 +159,22 @@ class Match:
     its conjugate.
 
     mac (Ka,): MAC of the pair. certainty (Ka,): the least MAC that was accepted on the way there.
+    Of P steps every array has one more axis, the first.
     """
 
     target: Index
     mirrored: Mask
     mac: Array
     certainty: Array
+
+    def taken(self, index: int) -> Match:
+        """One of several steps."""
+        fields = (self.target, self.mirrored, self.mac, self.certainty)
+        return Match(*(x[index] for x in fields))
+
+    def onward(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Of values (Kb,) of the modes of b those that continue the modes of a; any for none."""
+        return np.take_along_axis(values, self.target, -1)
 
 
 def real(eigenvalues: Complex) -> Mask:
@@ -186,32 +201,35 @@ def assign(
     modes that lock share their shape, and either of them may be called the one that grows; it is
     the slower one, by this much, so that it does not hang on round-off.
     """
-    lam = b.eigenvalues[None, :]
-    step = np.abs(predicted - a.eigenvalues)[:, None]
-    scale = 0.1 * np.maximum(np.abs(a.eigenvalues)[:, None], np.abs(lam)) + step
+    lam = b.eigenvalues[..., None, :]
+    step = np.abs(predicted - a.eigenvalues)[..., None]
+    scale = 0.1 * np.maximum(np.abs(a.eigenvalues)[..., None], np.abs(lam)) + step
     scale[scale == 0.0] = 1.0
     # On the way from an oscillation to a real value lies a branch point: nothing is predicted.
-    branches = np.not_equal.outer(real(a.eigenvalues), real(b.eigenvalues))
+    branches = real(a.eigenvalues)[..., None] != real(b.eigenvalues)[..., None, :]
     cost, mirrored_cost = (
         1.0
         - mac
         + prediction
-        * np.where(branches, 1.0, np.minimum(np.abs(onward - predicted[:, None]) / scale, 1.0))
+        * np.where(branches, 1.0, np.minimum(np.abs(onward - predicted[..., None]) / scale, 1.0))
         for mac, onward in ((overlap.mac, lam), (overlap.mirrored_mac, lam.conj()))
     )
     flipped = mirrored_cost < cost - 1e-12
     cost = np.where(flipped, mirrored_cost, cost)
     # λ of the real eigenvalues over the largest of them, −1 … 1, 0 for an oscillation.
     reals = [np.where(real(s.eigenvalues), s.eigenvalues.real, 0.0) for s in (a, b)]
-    reals = [x / max(np.abs(x).max(initial=0.0), np.finfo(float).tiny) for x in reals]
-    cost = cost - growth * np.add.outer(*reals)
+    tiny = np.finfo(float).tiny
+    one, two = (x / np.abs(x).max(axis=-1, keepdims=True, initial=tiny) for x in reals)
+    cost = cost - growth * (one[..., None] + two[..., None, :])
     swifter = np.argsort(np.argsort(np.abs(a.eigenvalues))) / max(a.size, 1)
-    growing = lam.real / np.maximum(np.abs(lam), np.finfo(float).tiny)
-    cost = cost + slower * swifter[:, None] * growing
-    rows, columns = linear_sum_assignment(cost)
-    target = np.full(a.size, -1, dtype=np.intp)
-    target[rows] = columns
-    mirrored = np.zeros(a.size, dtype=bool)
-    mirrored[rows] = flipped[rows, columns]
+    growing = lam.real / np.maximum(np.abs(lam), tiny)
+    cost = cost + slower * swifter[..., None] * growing
+    target = np.full(a.eigenvalues.shape, -1, dtype=np.intp)
+    for one_target, one_cost in zip(
+        target.reshape(-1, a.size), cost.reshape(-1, a.size, b.size), strict=True
+    ):
+        rows, columns = linear_sum_assignment(one_cost)
+        one_target[rows] = columns
+    mirrored = np.take_along_axis(flipped, target[..., None], -1)[..., 0] & (target >= 0)
     mac = overlap.of(target, mirrored)
     return Match(target, mirrored, mac, mac)

@@ -22,7 +22,7 @@ def onsets_between(
     counted: the step is too short for two events. The numbers of growing modes then confirm an
     onset: where one mode begins to grow as another ceases to, they have exchanged their names.
     """
-    if _same_regimes(a, b, match):
+    if same_regimes(a, b, match):
         return
     begun = np.setdiff1d(np.arange(b.size), match.target)
     kept = np.flatnonzero(match.target >= 0)
@@ -56,12 +56,23 @@ def _numbers_growing(s: Snapshot) -> tuple[int, int]:
     return int((s.growing & oscillates).sum()), int((s.growing & ~oscillates).sum())
 
 
-def _same_regimes(a: Snapshot, b: Snapshot, match: Match) -> bool:
-    """Whether every mode continues, and oscillates and grows at b as it does at a."""
-    if a.size != b.size or match.target.min(initial=0) < 0:
-        return False
-    same = np.array_equal(a.regimes, b.regimes[:, match.target])
-    return same and bool(a.regimes[0].all())
+def same_regimes(a: Snapshot, b: Snapshot, match: Match) -> Mask:
+    """Whether every mode continues, and `find_onsets` sees it at b as at a; of P steps (P,)."""
+    lam, error = a.steady
+    onward, error_b = (match.onward(x) for x in b.steady)
+    floor = HALF * np.maximum(np.abs(lam), np.abs(onward))
+    same = (_seen(lam, error, floor) == _seen(onward, error_b, floor)).all(axis=0)
+    same &= match.target >= 0
+    return np.asarray(same.all(axis=-1) & (a.size == b.size))
+
+
+def _seen(lam: Complex, error: Array, floor: Array) -> Mask:
+    """Whether modes oscillate, are real, and grow, (3, R); floor: below which a part of λ is
+    round-off."""
+    with np.errstate(invalid="ignore"):
+        oscillates = np.abs(lam.imag) > floor
+        real = ~oscillates & (np.abs(lam.real) > floor)
+        return np.stack([oscillates, real, lam.real > floor + error])
 
 
 @dataclass(frozen=True)
@@ -126,18 +137,17 @@ def find_onsets(
 
 
 def _regime(lam: Complex, error: Array, floor: Array, level: float = 0.1) -> _Regime:
-    """Modes of one instant, (R,); floor: below which a part of λ is round-off.
+    """Modes of one instant, (R,).
 
     Two modes are locked when they have the same frequency, and equal and opposite departures of
     the rates: when the frequencies differ by less than the part `level` of the rates.
     """
     with np.errstate(invalid="ignore"):
-        oscillates = np.abs(lam.imag) > floor
-        real = ~oscillates & (np.abs(lam.real) > floor)
+        oscillates, real, grows = _seen(lam, error, floor)
         difference = lam[:, None] - lam[None, :]
         locked = np.abs(difference.imag) <= level * np.abs(difference.real)
         locked &= np.abs(difference.real) > HALF * np.abs(lam)[:, None]
         locked &= lam.real[:, None] * lam.real[None, :] < 0.0
         locked &= np.logical_and.outer(oscillates, oscillates)
         partner = np.where(locked.any(axis=1), locked.argmax(axis=1), -1)
-        return _Regime(oscillates, real, lam.real > floor + error, partner)
+        return _Regime(oscillates, real, grows, partner)

@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 from modal.eigen.tolerances import HALF
 from modal.tracking import hermite
 from modal.tracking.snapshot import Snapshot
+from modal.tracking.variation import diagonal
 from modal.types import Array, Complex
 
 FLOOR = 1e-4  # of |λ|: growth rates closer than this damping ratio count as equal
@@ -58,7 +59,7 @@ def instant_rates(s: Snapshot, moving: bool) -> dict[str, NDArray[Any]]:
     slope, curvature (K,): dλ/ds, d²λ/ds². by_energy, by_amplitude (K,): ½ d/ds ln of the energy and
     of the squared amplitude of a mode that moves with yᴴBẋ = 0. coupling (K,): largest
     |y_jᴴ(A′ − λ_iB′)x_i| / |λ_i − λ_j|². steady (K,): λ without the terms that only exchange
-    energy, rad/s.
+    energy, rad/s. Of a stack of instants without clusters, (P, K).
     """
     v, lam = s.variation, s.eigenvalues
     if v is None:
@@ -69,10 +70,11 @@ def instant_rates(s: Snapshot, moving: bool) -> dict[str, NDArray[Any]]:
     with np.errstate(invalid="ignore", divide="ignore"):
         mixing = v.change / distance
         # x_iᴴ E ẋ_i, ẋ_i = Σ_j speed[0, j, i] x_j + speed[1, j, i] x̄_j
-        speed = np.nan_to_num(mixing, nan=0.0, posinf=0.0, neginf=0.0).swapaxes(1, 2)
+        speed = np.nan_to_num(mixing, nan=0.0, posinf=0.0, neginf=0.0).swapaxes(-1, -2)
+        onward, mirrored = speed[..., 0, :, :], speed[..., 1, :, :]
         by_energy, by_amplitude = (
-            (0.5 * np.diag(of.rate) + (gram * speed[0] + of.mirrored * speed[1]).sum(axis=1)).real
-            / np.diag(gram).real
+            (0.5 * diagonal(of.rate) + (gram * onward + of.mirrored * mirrored).sum(axis=-1)).real
+            / diagonal(gram).real
             for of, gram in ((v.energy, s.energy_gram), (v.mass, s.mass_gram))
         )
     return {
@@ -87,22 +89,23 @@ def instant_rates(s: Snapshot, moving: bool) -> dict[str, NDArray[Any]]:
 
 def distances(lam: Complex) -> Complex:
     """λ_i − λ_j and λ_i − λ̄_j at [:, j, i] of λ (K,), NaN inside a cluster: it is one subspace."""
-    apart = lam - np.stack([lam, lam.conj()])[:, :, None]
-    return np.where(np.abs(apart) <= HALF * np.abs(lam), np.nan, apart)
+    row = lam[..., None, None, :]
+    apart = row - np.stack([lam, lam.conj()], axis=-2)[..., None]
+    return np.where(np.abs(apart) <= HALF * np.abs(row), np.nan, apart)
 
 
 def _largest_coupling(mixing: Complex, distance: Array, s: Snapshot) -> Array:
     """The largest coupling of each mode i (K,); mixing (2, j, i): part of ẋ_i along x_j and x̄_j.
 
     Modes of one eigenvalue are one subspace: what counts is the energy of the part that lies in it,
-    whatever its basis.
+    whatever its basis. Of a stack of instants without clusters, (P, K).
     """
-    gram, energy = s.energy_gram, np.diag(s.energy_gram).real
+    gram, energy = s.energy_gram, diagonal(s.energy_gram).real
     with np.errstate(invalid="ignore", divide="ignore"):
-        own, other = energy[None, :], energy[:, None]
+        own, other = energy[..., None, None, :], energy[..., None, :, None]
         ratio = np.sqrt(np.where((own > 0.0) & (other > 0.0), other / own, 1.0))
         coupling = np.abs(mixing) * ratio / distance
-        for members in s.clusters:
+        for members in s.clusters if energy.ndim == 1 else ():
             if not np.all(energy[members] > 0.0):
                 continue
             G = gram[np.ix_(members, members)]
@@ -111,7 +114,7 @@ def _largest_coupling(mixing: Complex, distance: Array, s: Snapshot) -> Array:
                 part = (c.conj() * (form @ c)).sum(axis=0).real
                 whole = np.sqrt(np.maximum(part, 0.0) / np.where(energy > 0.0, energy, np.nan))
                 coupling[block][members] = whole / distance[block][members]
-    return np.asarray(np.max(np.where(np.isfinite(coupling), coupling, 0.0), axis=(0, 1)))
+    return np.asarray(np.max(np.where(np.isfinite(coupling), coupling, 0.0), axis=(-3, -2)))
 
 
 def growth_rate_corrected(

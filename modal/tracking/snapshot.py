@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 from modal.data.growth import grows, growth_floor
 from modal.eigen import spectrum
 from modal.eigen.tolerances import GROUP, HALF
-from modal.reduction.reduced_eigen import SmallModes
-from modal.tracking.variation import Variation
+from modal.tracking.variation import Variation, adjoint, transposed
 from modal.tracking.whirl import WhirlForms
 from modal.types import Array, Complex, Index, Mask
 
@@ -39,27 +37,6 @@ class ModesLike(Protocol):
     def kind(self) -> NDArray[np.str_]: ...
 
 
-def small_snapshots(
-    at: Array, matrices: Sequence[Array], modes: SmallModes, bound: Array, kind: NDArray[np.str_]
-) -> list[Snapshot]:
-    """The snapshots of instants (P,) from their modes in a basis.
-
-    matrices: M and C + D, (P, n, n), on the basis. bound (P, K): of the errors of eigenvalues,
-    rad/s; the backward error is defined so that condition × backward error × |λ| is it.
-    kind (P, K).
-    """
-    size, condition = np.abs(modes.eigenvalues), modes.condition
-    error = bound / (condition * np.where(size > 0.0, size, 1.0))
-    out = []
-    for n, (M, C) in enumerate(zip(*matrices, strict=True)):
-        there = np.isfinite(modes.eigenvalues[n])
-        vectors = modes.right[n][:, there], modes.left[n][:, there]
-        pairs = modes.eigenvalues[n, there], *vectors
-        accuracy = error[n, there], condition[n, there]
-        out.append(Snapshot.of(at[n], M, C, pairs, *accuracy, kind[n, there]))
-    return out
-
-
 @dataclass(frozen=True)
 class Snapshot:
     """The modes of one instant, scaled for comparison with those of another.
@@ -68,10 +45,13 @@ class Snapshot:
     (n, K): u, scaled so that yᴴBx = 1. dual (n, 2K): Mᵀu and (C + D)ᵀu. inertia (n, K): Mq of the
     defective modes, zero elsewhere, or None. mass_gram, energy_gram (K, K): q_iᴴMq_j and λ̄_iλ_j
     q_iᴴMq_j + q_iᴴ sym(K) q_j, whose diagonal is twice the energy. whirling: forms of the whirl
-    number, or None. variation: change with the swept value, or None.
+    number, or None. variation: change with the swept value, or None. stack: the instants among
+    which this one is, and its place there, or None.
+
+    Of a stack of P instants with as many modes each, every array has one more axis, the first.
     """
 
-    at: float
+    at: Any
     eigenvalues: Complex
     right: Complex
     left: Complex
@@ -85,15 +65,37 @@ class Snapshot:
     kind: NDArray[np.str_]
     whirling: WhirlForms | None = None
     variation: Variation | None = None
+    stack: tuple[Snapshot, int] | None = None
 
     @property
     def size(self) -> int:
         """Number of modes K."""
-        return len(self.eigenvalues)
+        return self.eigenvalues.shape[-1]
+
+    def taken(self, index: int | slice, stack: tuple[Snapshot, int] | None = None) -> Snapshot:
+        """One instant of a stack, or some."""
+        fields: Any = (getattr(self, name) for name in self.__match_args__[:-1])
+        parts: Any = [
+            x[index] if isinstance(x, np.ndarray) else x and x.taken(index) for x in fields
+        ]
+        return Snapshot(*[*parts, stack])
+
+    def instants(self) -> list[Snapshot]:
+        """Those of a stack."""
+        return [self.taken(n, (self, n)) for n in range(len(self.at))]
+
+    @cached_property
+    def near(self) -> Mask:
+        """Which modes of a stack are in clusters, (P, K, K) by pair."""
+        lam = self.eigenvalues
+        near = np.abs(lam[:, :, None] - lam[:, None, :]) <= HALF * np.abs(lam)[:, :, None]
+        return np.asarray(near & ~np.eye(self.size, dtype=bool))
 
     @cached_property
     def clusters(self) -> list[Index]:
         """Groups of two or more eigenvalues closer than HALF |λ|."""
+        if self.stack is not None and not self.stack[0].near[self.stack[1]].any():
+            return []
         groups = spectrum.clusters(self.eigenvalues, HALF)
         return [np.array(group) for group in groups if len(group) > 1]
 
@@ -132,6 +134,7 @@ class Snapshot:
             inertia=None if self.inertia is None else self.inertia[:, only].copy(),
             whirling=None,
             variation=None,
+            stack=None,
         )
 
     def carried(self, embedding: Array, M: Array, C: Array) -> Snapshot:
@@ -143,38 +146,39 @@ class Snapshot:
         right, left = embedding @ self.right, embedding @ self.left
         dual = np.concatenate([M.T @ left, C.T @ left], axis=1)
         inertia = None if self.inertia is None else np.where(self.defective, M @ right, 0.0)
-        return replace(self, right=right, left=left, dual=dual, inertia=inertia)
+        return replace(self, right=right, left=left, dual=dual, inertia=inertia, stack=None)
 
     @classmethod
     def of(
-        cls, at: float, M: Matrix, C: Matrix, pairs: tuple[Complex, Complex, Complex],
+        cls, at: Any, M: Matrix, C: Matrix, pairs: tuple[Complex, Complex, Complex],
         backward_error: Array, condition_number: Array, kind: NDArray[np.str_],
     ) -> Snapshot:  # fmt: skip
         """From mass M and velocity matrix C + D (n, n) and the modes of the instant: pairs
         (eigenvalues, right and left vectors of any scaling)."""
         lam, Q, U = (np.asarray(part, dtype=complex) for part in pairs)
-        MQ, CQ, MU, CU = M @ Q, C @ Q, M.T @ U, C.T @ U
-        square = np.abs((Q.conj() * MQ).sum(axis=0))
+        MQ, CQ, MU, CU = M @ Q, C @ Q, transposed(M) @ U, transposed(C) @ U
+        square = np.abs((Q.conj() * MQ).sum(axis=-2, keepdims=True))
         size = np.sqrt(np.where(square > 0.0, square, 1.0))
         Q, MQ, CQ = Q / size, MQ / size, CQ / size
-        pairing = 2.0 * lam * (MU.conj() * Q).sum(axis=0) + (CU.conj() * Q).sum(axis=0)
-        bulk = 2.0 * np.abs(lam) * np.linalg.norm(MU, axis=0) + np.linalg.norm(CU, axis=0)
+        pairing = 2.0 * lam * (MU.conj() * Q).sum(axis=-2) + (CU.conj() * Q).sum(axis=-2)
+        bulk = 2.0 * np.abs(lam) * np.linalg.norm(MU, axis=-2) + np.linalg.norm(CU, axis=-2)
         # A defective eigenvalue (rigid chains): its vectors cannot be normalised.
-        defective = np.abs(pairing) <= GROUP * bulk * np.linalg.norm(Q, axis=0)
-        scale = np.where(defective, 1.0, pairing.conj())
+        defective = np.abs(pairing) <= GROUP * bulk * np.linalg.norm(Q, axis=-2)
+        scale = np.where(defective, 1.0, pairing.conj())[..., None, :]
         # Kq = −(λ²M + λ(C + D))q, so the energy needs no product with the stiffness.
-        mass_gram: Complex = Q.conj().T @ MQ
-        strain = -(mass_gram * lam**2 + (Q.conj().T @ CQ) * lam)
+        mass_gram: Complex = adjoint(Q) @ MQ
+        row = lam[..., None, :]
+        strain = -(mass_gram * row**2 + (adjoint(Q) @ CQ) * row)
         return cls(
-            at=float(at),
+            at=at,
             eigenvalues=lam,
             right=np.ascontiguousarray(Q),
             left=np.ascontiguousarray(U / scale),
-            dual=np.concatenate([MU / scale, CU / scale], axis=1),
+            dual=np.concatenate([MU / scale, CU / scale], axis=-1),
             defective=defective,
-            inertia=np.where(defective, MQ, 0.0) if defective.any() else None,
+            inertia=np.where(defective[..., None, :], MQ, 0.0) if defective.any() else None,
             mass_gram=mass_gram,
-            energy_gram=np.outer(lam.conj(), lam) * mass_gram + 0.5 * (strain + strain.conj().T),
+            energy_gram=lam.conj()[..., None] * row * mass_gram + 0.5 * (strain + adjoint(strain)),
             backward_error=np.asarray(backward_error, dtype=float),
             condition_number=np.asarray(condition_number, dtype=float),
             kind=np.asarray(kind).astype(str),

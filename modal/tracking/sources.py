@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -20,7 +21,7 @@ from modal.reduction.interpolation import Interpolant
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.space import SAMPLE, CertifiedModes, Family, Space, spread
 from modal.reduction.tolerances import TRAINING
-from modal.tracking.snapshot import Snapshot, small_snapshots
+from modal.tracking.snapshot import Snapshot
 from modal.tracking.stencil import differences, stencil_of
 from modal.tracking.sweep import Request
 from modal.tracking.variation import Derivatives, Variation, projected, variations, window_space
@@ -61,7 +62,7 @@ class FullSource:
             self._named = True
         pairs = modes.eigenvalues, modes.right, modes.left
         errors = modes.backward_error, modes.condition_number
-        found = Snapshot.of(at, system.M, system.damping, pairs, *errors, modes.kind)
+        found = Snapshot.of(float(at), system.M, system.damping, pairs, *errors, modes.kind)
         found = replace(found, variation=self._variation(system, found))
         if self._whirl is None:
             return found
@@ -79,12 +80,12 @@ class FullSource:
 
         lam = found.eigenvalues
         stencil = stencil_of(found.at, lam, request.sweep.ends, request.rate)
-        (change,) = differences([stencil], near)
+        change = differences([stencil], near)
         if change is None:
             return None
-        of_value = Derivatives(here[:, None], *change[:, :, None])
+        of_value = Derivatives(here[:, None], *change.swapaxes(1, 2))
         right, left = ((V.T @ vectors)[None] for vectors in (found.right, found.left))
-        return variations(of_value, lam[None], right, left, request.rate)[0]
+        return variations(of_value, lam[None], right, left, request.rate).taken(0)
 
     def carried(self, snapshot: Snapshot) -> Snapshot:
         return snapshot
@@ -145,8 +146,9 @@ class SpaceSource:
         self._space: Any = self._new_space(sample, stored)
         try:
             if stored is None:
-                self._space.train(sample.take(spread(len(sample), TRAINING)))
-                self._train(sample)
+                if not self._space.complete:  # else it cannot grow, and every block is checked
+                    self._space.train(sample.take(spread(len(sample), TRAINING)))
+                    self._train(sample)
                 self._check()
             self._settle()
         except BaseException:
@@ -279,52 +281,55 @@ class SpaceSource:
         if inside is not None:
             modes, shared = modes.lifted(inside), self._space.on(points)
         matrices = shared.mass, shared.damping
-        made = small_snapshots(at, matrices, modes, listed.bound, listed.kind)
-        alike = bool(np.isfinite(modes.eigenvalues).all())
-        for index in [np.arange(len(at))] if alike else [np.array([n]) for n in range(len(at))]:
-            some = [made[n] for n in index]
-            changes = self._variations(some, found.instants.taken(index), space)
-            for n, change in zip(index, changes, strict=True):
-                made[n] = replace(made[n], variation=change)
-        if self._whirl is None:
-            return made
-        return [replace(one, whirling=self._whirl.turned(one.right)) for one in made]
+        # The backward error is defined so that condition × backward error × |λ| is the bound.
+        size = np.abs(modes.eigenvalues)
+        error = listed.bound / (modes.condition * np.where(size > 0.0, size, 1.0))
+        known = np.isfinite(modes.eigenvalues)
+        # Instants in a row that have as many modes, not too many of them.
+        cuts = {0, *range(0, len(at), SpaceSource.block), len(at)}
+        cuts |= set((1 + np.flatnonzero((known[1:] != known[:-1]).any(axis=1))).tolist())
+        spans = [slice(*ends) for ends in pairwise(sorted(cuts))]
+        made = list[Snapshot]()
+        while spans:
+            some = spans.pop(0)
+            there, (M, C) = known[some][0], (A[some] for A in matrices)
+            parts: Any = (modes.eigenvalues, modes.right, modes.left, error, modes.condition)
+            values, right, left, off, condition = (A[some][..., there] for A in parts)
+            kind = listed.kind[some][:, there]
+            stack = Snapshot.of(at[some], M, C, (values, right, left), off, condition, kind)
+            change = self._variations(stack, found.instants.taken(np.arange(len(at))[some]), space)
+            if change is None and len(values) > 1:
+                # The model cannot be frozen next to one of them.
+                spans = [slice(n, n + 1) for n in range(some.start, some.stop)] + spans
+                continue
+            whirl = None if self._whirl is None else self._whirl.turned(stack.right)
+            made += replace(stack, variation=change, whirling=whirl).instants()
+        return made
 
     def _modes(self, space: Any, found: CertifiedModes) -> ListedModes:
         """What is listed of some points."""
         kind = np.full(found.modes.eigenvalues.shape, "elastic")
         return ListedModes(found.modes, found.bounds.error_bound, kind)
 
-    def _variations(
-        self, made: list[Snapshot], at: SmallMatrices, space: Space
-    ) -> Sequence[Variation | None]:
-        """Of instants with equally many modes; None where the model cannot be frozen next to
-        one."""
-        out: list[Variation | None] = [None] * len(made)
-        index, sweep, rate = list(range(len(made))), self._request.sweep, self._request.rate
+    def _variations(self, made: Snapshot, at: SmallMatrices, space: Space) -> Variation | None:
+        """Of a stack; None where the model cannot be frozen next to an instant."""
+        sweep, rate, lam = self._request.sweep, self._request.rate, made.eigenvalues
         if self._motion is not None:
-            times = np.array([one.at for one in made])
             first = self._motion.derivative()
-            both = first.many(times), first.derivative().many(times)
+            both = first.many(made.at), first.derivative().many(made.at)
             rates, curvatures = (self._changes(x.swapaxes(0, 1), space) for x in both)
             orders = [rates, curvatures, rates]
         else:
-            stencils = [stencil_of(one.at, one.eigenvalues, sweep.ends, rate) for one in made]
+            pairs = zip(made.at.tolist(), lam, strict=True)
+            stencils = [stencil_of(t, values, sweep.ends, rate) for t, values in pairs]
             changes = differences(stencils, self._near)
-            index = [n for n, change in enumerate(changes) if change is not None]
-            if not index:
-                return out
-            known = np.stack([c for c in changes if c is not None], axis=2)
-            orders = [self._changes(order, space) for order in known]
-        of_value = Derivatives(at.matrices[:, index], *orders)
-        lam = np.stack([made[n].eigenvalues for n in index])
-        right, left = (np.stack([getattr(made[n], s) for n in index]) for s in ("right", "left"))
+            if changes is None:
+                return None
+            orders = [self._changes(order.swapaxes(0, 1), space) for order in changes]
+        right, left = made.right, made.left
         if space.coordinates is not None:
             right, left = (space.coordinates.T @ vectors for vectors in (right, left))
-        found = variations(of_value, lam, right, left, rate)
-        for n, one in zip(index, found, strict=True):
-            out[n] = one
-        return out
+        return variations(Derivatives(at.matrices, *orders), lam, right, left, rate)
 
 
 Source = FullSource | SpaceSource

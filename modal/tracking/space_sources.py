@@ -81,7 +81,8 @@ class ReducedSource(SpaceSource):
     def _spaces(self, points: Coefficients) -> list[Space]:
         if len(points) <= 4 * TRAINING:
             return [self._space]
-        return [self._space.local(points.take(spread(len(points), TRAINING))), self._space]
+        shared, local = self._space, self._space.local(points.take(spread(len(points), TRAINING)))
+        return [local, shared] if local.projected.size < shared.projected.size else [shared]
 
     def _modes(self, space: BodySpace, found: CertifiedModes) -> ListedModes:
         overlap, modes = found.instants.body.overlap, found.modes

@@ -91,33 +91,23 @@ def stencil_of(
     return Stencil.near(at, step, low, high, rate is not None)
 
 
-def differences(
-    stencils: Sequence[Stencil | None], near: Callable[[Array], Array]
-) -> list[Array | None]:
+def differences(stencils: Sequence[Stencil | None], near: Callable[[Array], Array]) -> Array | None:
     """The first and the second derivative, and the first by the stencil of lower order, of some
-    numbers at every value: (3, ...).
+    numbers at S values: (3, S, ...).
 
-    near: the numbers (P, ...) at some values. None without a stencil, and where the model cannot be
-    frozen next to the value.
+    near: the numbers (P, ...) at some values. None without stencils, and where the model cannot be
+    frozen next to a value.
     """
     used = [stencil for stencil in stencils if stencil is not None]
     if not used:
-        return [None] * len(stencils)
+        return None
     try:
         table = near(np.concatenate([stencil.values for stencil in used]))
     except Exception:  # what the model raises at an instant itself is raised there
-        if len(stencils) == 1:
-            return [None]
-        return [change for stencil in stencils for change in differences([stencil], near)]
-    out: list[Array | None] = []
-    start = 0
-    for stencil in stencils:
-        if stencil is None:
-            out.append(None)
-            continue
-        part = table[start : start + len(stencil.values)]
-        start += len(stencil.values)
-        weights = np.stack([stencil.first, stencil.second, stencil.check])
-        # From the value's own numbers, so that constant ones have no derivative at all.
-        out.append(np.tensordot(weights, part - part[stencil.centre], axes=1))
-    return out
+        return None
+    parts = np.split(table, np.cumsum([len(stencil.values) for stencil in used])[:-1])
+    # From the value's own numbers, so that constant ones have no derivative at all.
+    return np.stack([
+        np.tensordot(np.stack([s.first, s.second, s.check]), part - part[s.centre], axes=1)
+        for s, part in zip(used, parts, strict=True)
+    ], axis=1)  # fmt: skip

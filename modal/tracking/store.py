@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,9 @@ class TrackStore:
             rows |= packed(recorder.meetings[self._written.meetings :], "meetings")
             save(self.path / f"rows-{start}.npz", rows, self._run, self._kept)
         basis = {"growths": np.array(source.growths), "description": np.array(source.description)}
-        save(self.path / STATE, packed(state, "state") | basis, self._run, self._kept)
+        last = None if state.last is None else replace(state.last, stack=None)
+        alone = packed(replace(state, last=last), "state")
+        save(self.path / STATE, alone | basis, self._run, self._kept)
         self._written, self.growths = state, source.growths
 
     def _open(self) -> None:

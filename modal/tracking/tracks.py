@@ -20,6 +20,7 @@ from modal.tracking.rates import instant_rates
 from modal.tracking.snapshot import Snapshot
 from modal.tracking.sources import Source
 from modal.tracking.sweep import Request
+from modal.tracking.variation import diagonal
 from modal.types import Array, Index, Mask
 
 KINDS = ("", "elastic", "rigid", "prescribed")
@@ -55,29 +56,28 @@ class Rows:
     def __init__(self, moving: bool = True) -> None:
         self._moving = moving
         self._rows: list[dict[str, NDArray[Any]]] = []
+        self._known: tuple[Snapshot, dict[str, NDArray[Any]]] | None = None
 
     def put(
         self, n: int, snapshot: Snapshot, spin: float, index: Index, match: Match | None = None
     ) -> None:
         """Row n. spin: of the rotation, rad/s. match: of the instant before with this one."""
-        row: dict[str, Any] = instant_rates(snapshot, self._moving)
-        row |= dict(
-            eigenvalue=snapshot.eigenvalues,
-            energy=np.diag(snapshot.energy_gram).real,
-            backward_error=snapshot.backward_error,
-            condition_number=snapshot.condition_number,
-            kind=np.array([KINDS.index(kind) for kind in snapshot.kind], dtype=np.int8),
-            spin=np.array([spin]),
-            index=index,
-        )
-        if snapshot.whirling is not None:
-            row["whirl"] = snapshot.whirling.number
+        row = self._of_modes(snapshot) | dict(spin=np.array([spin]), index=index)
         if match is not None:
             kept = match.target >= 0
             for name in ("mac", "certainty"):
                 row[name] = np.full(snapshot.size, np.nan)
                 row[name][match.target[kept]] = getattr(match, name)[kept]
         self._rows[n:] = [row]
+
+    def _of_modes(self, snapshot: Snapshot) -> dict[str, NDArray[Any]]:
+        """What is known of the modes of an instant, of a stack for all of its instants at once."""
+        if snapshot.stack is None or (self._moving and snapshot.clusters):
+            return _of_modes(snapshot, self._moving)
+        stack, n = snapshot.stack
+        if self._known is None or self._known[0] is not stack:
+            self._known = stack, _of_modes(stack, self._moving)
+        return {name: values[n] for name, values in self._known[1].items()}
 
     def table(self, name: str, rows: slice) -> NDArray[Any]:
         """The rows of a table, as wide as the widest of them."""
@@ -114,6 +114,18 @@ class Rows:
         values = np.full(index.shape, fill, dtype)
         values[known] = table[np.nonzero(known)[0], index[known]]
         return values
+
+
+def _of_modes(s: Snapshot, moving: bool) -> dict[str, NDArray[Any]]:
+    codes = [KINDS.index(kind) for kind in s.kind.ravel().tolist()]
+    row = instant_rates(s, moving) | dict(
+        eigenvalue=s.eigenvalues,
+        energy=diagonal(s.energy_gram).real,
+        backward_error=s.backward_error,
+        condition_number=s.condition_number,
+        kind=np.array(codes, dtype=np.int8).reshape(s.kind.shape),
+    )
+    return row if s.whirling is None else row | dict(whirl=s.whirling.number)
 
 
 def default_guard(k: int) -> int:
@@ -200,9 +212,7 @@ class Recorder:
         # growing mode that is new may be one of the two real ones that any mode became.
         growing = np.flatnonzero(step.b.growing)
         born = growing.size > 0 and np.setdiff1d(growing, onward).size > 0
-        entering = (onward >= 0) & reported[onward] | born
-        if step.branches is not None:
-            entering[step.branches.may_grow] = True
+        entering = (onward >= 0) & reported[onward] | born | step.may_grow
         entering &= (track >= 0) & ~watched & free
         if entering.any():
             step = self._follower.follow(a, snapshot, watched | entering)

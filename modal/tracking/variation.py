@@ -35,7 +35,7 @@ error is of second order in the terms that were removed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg as la
@@ -44,6 +44,7 @@ from scipy.optimize import linear_sum_assignment
 from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import GROUP, ZERO
+from modal.reduction.reduced_eigen import eigenpairs
 from modal.types import Array, Complex, Index, Mask
 
 # Relative singular value below which a direction is left out of a space that need not hold the
@@ -91,9 +92,19 @@ def pairing(M: Array, C: Array, lam: Complex, U: Complex, Q: Complex) -> Complex
     return np.asarray((U.conj() * image).sum(axis=1))
 
 
-def transposed(A: Array) -> Array:
+def transposed(A: Any) -> Any:
     """Of each instant."""
-    return A.swapaxes(-1, -2)
+    return A.T if A.ndim == 2 else A.swapaxes(-1, -2)
+
+
+def diagonal(A: Complex) -> Complex:
+    """Of each instant."""
+    return np.diagonal(A, axis1=-2, axis2=-1)
+
+
+def adjoint(X: Complex) -> Complex:
+    """Of each instant."""
+    return np.asarray(X.conj().swapaxes(-1, -2))
 
 
 @dataclass(frozen=True)
@@ -108,6 +119,10 @@ class Form:
         row = turn.conj().T
         return Form(row @ self.rate @ turn, row @ self.mirrored @ turn.conj())
 
+    def taken(self, index: int | slice) -> Form:
+        """Of one instant of a stack, or of some."""
+        return Form(self.rate[index], self.mirrored[index])
+
 
 @dataclass(frozen=True)
 class Variation:
@@ -116,7 +131,8 @@ class Variation:
     change (2, K, K): y_jᴴ(A′ − λ_iB′)x_i at [0, j, i], with the conjugate of y_j at [1, j, i].
     curvature (K,): d²λ/ds² along a motion, zero over a steady parameter. energy, mass: forms of x
     and of q. steady (K,): λ without the terms that only exchange energy, rad/s; steady_slope (K,)
-    its derivative; stencil_error (K,): difference to a stencil of lower order, rad/s.
+    its derivative; stencil_error (K,): difference to a stencil of lower order, rad/s. Of a stack of
+    P instants every array has one more axis, the first.
     """
 
     change: Complex
@@ -130,7 +146,13 @@ class Variation:
     @property
     def slope(self) -> Complex:
         """dλ/ds of each mode, (K,)."""
-        return np.asarray(np.diagonal(self.change[0]))
+        return diagonal(self.change[..., 0, :, :])
+
+    def taken(self, index: int | slice) -> Variation:
+        """Of one instant of a stack, or of some."""
+        fields: Any = (getattr(self, name) for name in self.__match_args__)
+        parts: Any = (x.taken(index) if isinstance(x, Form) else x[index] for x in fields)
+        return Variation(*parts)
 
     def turned(self, turn: Complex, back: Complex) -> Variation:
         """In the basis right @ turn, left @ back of the same modes (modal.matching.align)."""
@@ -176,21 +198,21 @@ class Derivatives:
 
 def variations(
     at: Derivatives, eigenvalues: Complex, right: Complex, left: Complex, rate: float | None
-) -> list[Variation]:
-    """The variations of P instants together: eigenvalues (P, K), vectors (P, m, K)."""
+) -> Variation:
+    """The variations of P instants: eigenvalues (P, K), vectors (P, m, K)."""
     (M, C, K), (M1, C1, K1) = at.value, at.first
     lam, Q = eigenvalues, right
     scale = pairing(M, C, lam, left, Q)
     with np.errstate(divide="ignore", invalid="ignore"):
         U = left / scale.conj()[:, None, :]
         images = quadratic((M1, C1, K1), lam, Q)
-        change = -np.stack([_adjoint(U) @ images, U.swapaxes(1, 2) @ images], axis=1)
-    S, S1, row = 0.5 * (K + transposed(K)), 0.5 * (K1 + transposed(K1)), _adjoint(Q)
+        change = -np.stack([adjoint(U) @ images, U.swapaxes(1, 2) @ images], axis=1)
+    S, S1, row = 0.5 * (K + transposed(K)), 0.5 * (K1 + transposed(K1)), adjoint(Q)
     mass, mirrored = row @ product(M1, Q), row @ product(M, Q.conj())
     own, onward = lam.conj()[:, :, None], lam[:, None, :]
     energy = own * onward * mass + row @ product(S1, Q)
     energy_mirrored = own * onward.conj() * mirrored + row @ product(S, Q.conj())
-    steady, slope = lam.copy(), np.diagonal(change[:, 0], axis1=1, axis2=2).copy()
+    steady, slope = lam.copy(), diagonal(change[:, 0]).copy()
     error, curvature = np.zeros(lam.shape), np.zeros_like(lam)
     if rate is not None:
         curvature = _curvature(at, change, lam, Q, U)
@@ -198,20 +220,15 @@ def variations(
         if moving.any():
             n = np.flatnonzero(moving.any(axis=0))
             steady[n], slope[n], error[n] = _steady(at, n, rate * moving[:, n], lam, Q, U)
-    return [
-        Variation(
-            change[p], curvature[p], Form(energy[p], energy_mirrored[p]),
-            Form(mass[p], mirrored[p]), steady[p], slope[p], error[p],
-        )
-        for p in range(len(lam))
-    ]  # fmt: skip
+    forms = Form(energy, energy_mirrored), Form(mass, mirrored)
+    return Variation(change, curvature, *forms, steady, slope, error)
 
 
 def _curvature(at: Derivatives, change: Complex, lam: Complex, Q: Complex, U: Complex) -> Complex:
     """d²λ/ds² (P, K) from the first and second derivatives of M, C, K; a cluster counts as one."""
     M1, C1, K1 = at.first
-    slope = np.diagonal(change[:, 0], axis1=1, axis2=2)
-    row = _adjoint(U)
+    slope = diagonal(change[:, 0])
+    row = adjoint(U)
     inner = quadratic(at.second, lam, Q) + product(M1, Q) * (2.0 * slope * lam)[:, None, :]
     out = -(U.conj() * inner).sum(axis=1)
     for block, (shapes, others) in enumerate(((Q, lam), (Q.conj(), lam.conj()))):
@@ -262,8 +279,12 @@ def _steady(
     found, X, Y = _undamped(M, C0, K0, Q), Q.copy(), Q.copy()
     calm = _conservative(C0, K0, (M, C, K))
     calm &= (np.abs(found - lam) <= small * np.abs(lam)).all(axis=1)
-    for p in np.flatnonzero(~calm):
-        found[p], X[p], Y[p] = _matched((M[p], C0[p], K0[p]), C[p], lam[p], Q[p], U[p])
+    # On the main directions of the modes; those of as many together.
+    spaces = {int(p): window_space(Q[p], U[p], MAIN) for p in np.flatnonzero(~calm)}
+    for m in {W.shape[1] for W in spaces.values()}:
+        p = np.array([n for n, W in spaces.items() if W.shape[1] == m])
+        W = np.stack([spaces[n] for n in p.tolist()])
+        found[p], X[p], Y[p] = _matched(W, (M[p], C0[p], K0[p]), C[p], lam[p], Q[p], U[p])
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = -(Y.conj() * quadratic((M1, C01, K01), found, X)).sum(axis=1)
         slope = slope / pairing(M, C0, found, Y, X)
@@ -289,40 +310,40 @@ def _undamped(M: Array, C0: Array, K0: Array, Q: Complex) -> Complex:
     return np.asarray(0.5j * (root - c.imag) / m.real)
 
 
-def _adjoint(X: Complex) -> Complex:
-    return X.conj().swapaxes(1, 2)
-
-
 def _skew(A: Array) -> Array:
-    return 0.5 * (A - transposed(A))
+    return np.asarray(0.5 * (A - transposed(A)))
 
 
 def _matched(
-    near: tuple[Array, Array, Array], own: Array, lam: Complex, Q: Complex, U: Complex
+    W: Array, near: tuple[Array, Array, Array], own: Array, lam: Complex, Q: Complex, U: Complex
 ) -> tuple[Complex, Complex, Complex]:
-    """The eigenpairs of the matrices `near` of an instant that the modes λ, Q, U of those with
+    """The eigenpairs of the matrices `near` of P instants that the modes λ, Q, U of those with
     C = own become.
 
-    They are those on the main directions W of the modes: an error of relative size e in the vectors
-    costs e² in an eigenvalue.
+    They are those on the main directions W (P, n, m) of the modes: an error of relative size e in
+    the vectors costs e² in an eigenvalue.
     """
-    W = window_space(Q, U, MAIN)
-    M, C, K = (W.T @ A @ W for A in near)
-    m = len(M)
-    A = np.block([[np.zeros((m, m)), np.eye(m)], [-np.linalg.solve(M, np.hstack([K, C]))]])
-    values, left, right = la.eig(A, left=True, right=True, check_finite=False)
-    X: Complex = W @ right[:m]
-    Y = np.asarray(W @ np.linalg.solve(M.T, left[m:]), dtype=complex)
-    UH, YH, sums = U.conj().T, Y.conj().T, lam[:, None] + values
+    M, C, K = (transposed(W) @ A @ W for A in near)
+    P, m, _ = M.shape
+    A = np.zeros((P, 2 * m, 2 * m))
+    A[:, :m, m:] = np.eye(m)
+    A[:, m:] = -np.linalg.solve(M, np.concatenate([K, C], axis=2))
+    values, right, left = eigenpairs(A)
+    X = product(W, right[:, :m])
+    Y = product(W, solved(transposed(M), left[:, m:]))
     M, C, _ = near
-    ahead = (UH @ (M @ X)) * sums + UH @ (own @ X)
-    behind = (YH @ (M @ Q)) * sums.T + YH @ (C @ Q)
+    sums = lam[:, :, None] + values[:, None, :]
+    MX = product(M, X)
+    ahead = (adjoint(U) @ MX) * sums + adjoint(U) @ product(own, X)
+    behind = (adjoint(Y) @ product(M, Q)) * transposed(sums) + adjoint(Y) @ product(C, Q)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = (Y.conj() * (2.0 * values * (M @ X) + C @ X)).sum(axis=0)
-        share = np.abs(ahead * (behind / scale[:, None]).T)
-        size = np.maximum.outer(np.abs(lam), np.abs(values))
-        distance = np.abs(lam[:, None] - values) / size
+        scale = (Y.conj() * (2.0 * values[:, None, :] * MX + product(C, X))).sum(axis=1)
+        share = np.abs(ahead * transposed(behind / scale[:, :, None]))
+        size = np.maximum(np.abs(lam)[:, :, None], np.abs(values)[:, None, :])
+        distance = np.abs(lam[:, :, None] - values[:, None, :]) / size
         cost = np.where(np.isfinite(share), -np.minimum(share, 1.0), 0.0) + distance
-    cost = np.where(values.imag < 0.0, 10.0, np.nan_to_num(cost, nan=0.0, posinf=2.0))
-    _, chosen = linear_sum_assignment(cost)
-    return values[chosen], X[:, chosen], Y[:, chosen]
+    lower = values.imag[:, None, :] < 0.0
+    cost = np.where(lower, 10.0, np.nan_to_num(cost, nan=0.0, posinf=2.0))
+    chosen = np.stack([linear_sum_assignment(one)[1] for one in cost])
+    X, Y = (np.take_along_axis(x, chosen[:, None, :], 2) for x in (X, Y))
+    return np.take_along_axis(values, chosen, 1), X, Y

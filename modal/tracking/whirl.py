@@ -60,13 +60,19 @@ class WhirlForms:
     @property
     def number(self) -> Array:
         """w of each shape at unit mass norm, (K,), NaN for a motion along the axis."""
-        momentum, size = np.diag(self.momentum).imag, np.diag(self.across).real
+        forms = self.momentum.imag, self.across.real
+        momentum, size = (np.diagonal(form, axis1=-2, axis2=-1) for form in forms)
         enough = size > PLANAR
         return np.where(enough, np.clip(momentum / np.where(enough, size, 1.0), -1.0, 1.0), np.nan)
 
     def turned(self, T: Complex) -> WhirlForms:
-        """Of the shapes X T."""
-        return WhirlForms(T.conj().T @ self.momentum @ T, T.conj().T @ self.across @ T)
+        """Of the shapes X T; of a stack of T one a stack."""
+        row = T.conj().swapaxes(-1, -2)
+        return WhirlForms(row @ self.momentum @ T, row @ self.across @ T)
+
+    def taken(self, index: int | slice) -> WhirlForms:
+        """Of one instant of a stack, or of some."""
+        return WhirlForms(self.momentum[index], self.across[index])
 
 
 def direction(number: Array, sense: Array) -> NDArray[np.str_]:

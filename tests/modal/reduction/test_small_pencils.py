@@ -97,7 +97,7 @@ def action_rates(at: Derivatives) -> tuple[np.ndarray, np.ndarray]:
     (M, C, K), (M1, C1, _) = at.value, at.first
     lam, q, u = lowest_eigenpairs(M, C, K, 4)
     q = q / np.sqrt(np.abs(np.einsum("pik,pij,pjk->pk", q.conj(), M, q)))[:, None]
-    found = variations(at, lam, q, u, 1.0)[0].steady
+    found = variations(at, lam, q, u, 1.0).steady[0]
     C0, K0 = C[0] - M1[0], K[0] - 0.25 * (C1[0] - C1[0].T)
     exact = la.eigvals(first_order(M[0], C0, K0))
     return found, np.array(sorted(exact[exact.imag > 0.0], key=abs)[:4])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from numpy.testing import assert_allclose
 
 import assembly
@@ -20,6 +21,7 @@ from modal.reduction.interpolation import (
     one_by_one,
     periodic_interpolant,
 )
+from modal.tracking.following import Follower
 from modal.transient.equations import Balanced, SecondOrderModel
 from studies import slider_crank
 
@@ -117,3 +119,32 @@ def test_a_beam_map_of_small_systems_has_the_verdicts_of_single_states() -> None
         for j, b in enumerate(d):
             single = modal.stability(Family().freeze(a, b))
             assert ("stable", "divergence", "flutter")[int(grid.verdict[i, j])] == single.verdict
+
+
+@pytest.mark.parametrize("kind", ["mechanism", "damped mechanism", "blade", "free beam"])
+def test_steps_matched_together_are_those_matched_one_by_one(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With crossings, veerings and critical damping; the steps without are not taken one by one."""
+    if "mechanism" in kind:
+        damping = (0.0, 1e-4) if "damped" in kind else (0.0, 5e-6)
+        model: Any = slider_crank.model(elements=3, rayleigh=damping)
+        swept: dict[str, Any] = dict(times=np.linspace(0.0, 0.04, 60))
+    else:
+        free = "free" in kind
+        section = assembly.rectangle(0.05, 0.04)
+        model = assembly.beam(1.0, section, assembly.steel, 6, clamped=None if free else "start")
+        swept = dict(omega=np.linspace(0.0, 900.0, 60), axis=(0, 0, 1))
+    taken: list[float] = []
+    follow = Follower._step
+
+    def step(follower: Follower, a: Any, b: Any, *rest: Any) -> Any:
+        taken.append(b.at)
+        return follow(follower, a, b, *rest)
+
+    monkeypatch.setattr(Follower, "_step", step)
+    together, few = modal.track(model, k=6, **swept), len(taken)
+    monkeypatch.setattr(Follower, "_together", lambda *_: None)
+    single = modal.track(model, k=6, **swept)
+    assert len(taken) - 2 * few >= 20
+    xr.testing.assert_allclose(together, single, rtol=1e-9)
