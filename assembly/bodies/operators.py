@@ -4,7 +4,6 @@ fixed matrices of a body on a subset of its degrees of freedom.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -20,12 +19,8 @@ from assembly.kinematics import SKEW_UNITS, UNIT_COUNT, Kinematics, skew
 from assembly.linalg.combination import Combination, Kronecker, Lazy
 from assembly.linalg.factorization import Factorization
 from assembly.linalg.symmetric import Symmetric
+from assembly.materials.plausibility import ask
 from assembly.types import Array, Index, Mask
-
-SOFT = (
-    "prestress: the supports are so soft beside the body that round-off changes the stresses; hold "
-    "the body, or leave the springs out"
-)
 
 
 def held_couples(dofs: DofMap, hold: Index, reaction: Array) -> sp.csr_matrix:
@@ -132,7 +127,7 @@ class BodyStatics:
         loads : ndarray, shape (n, k)
             Forces and moments, N and N·m.
         most : float
-            Of a load: round-off of the stresses, beyond which there is a warning.
+            Of a load: round-off of the stresses, beyond which a PlausibilityWarning is issued.
 
         Returns
         -------
@@ -154,7 +149,10 @@ class BodyStatics:
             rigid = fields @ np.linalg.lstsq(fields.T @ fields, fields.T @ u[inner], rcond=None)[0]
             lost = np.finfo(float).eps * (K.diagonal()[:, None] * np.abs(rigid)).max(axis=0)
             if np.any(lost > most * np.abs(loads).max(axis=0)):
-                warnings.warn(SOFT, stacklevel=2)
+                question = (
+                    "the supports are so soft that round-off changes stresses; hold the body?"
+                )
+                ask("prestress", None, question)
         return u
 
     def of_loads(

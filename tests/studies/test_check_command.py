@@ -164,7 +164,7 @@ def test_an_interrupted_crosscheck_hands_over_the_transient(
         raise KeyboardInterrupt
 
     # The module, not the function of that name in the package.
-    monkeypatch.setattr(import_module("modal.checks.crosscheck"), "floquet", stopped)
+    monkeypatch.setattr(import_module("modal.checks.crosscheck"), "found_modes", stopped)
     with pytest.raises(modal.CrossCheckInterrupted, match="Floquet exponents") as caught:
         crosscheck(Swing(), period=np.pi, k=1)
     partial = caught.value.partial
