@@ -191,23 +191,12 @@ def undamped_basis(M: Array, C: Array, K: Array, count: int, independent: float)
 
 def frozen_basis(model: Any, times: Iterable[float], k: int, independent: float = 3e-5) -> Array:
     """Shapes (n, r) that hold the k lowest frozen modes at times, s: of a model off a polynomial
-    whose matrices are cheap when they are full, `undamped_basis` to `independent`, unless damping
-    changes its modes by more than the first order."""
+    whose matrices are cheap when they are full, `undamped_basis` to `independent`."""
     if isinstance(model, InterpolatedMotion) and model.n <= SMALL:
-        at = times = np.array(list(times))
+        at = np.array(list(times))
         M, C, K = model.matrices(at)
-        count = k + model.freeze(at[0]).rigid.shape[1]
-        if damping_ratio(M[0], C[0], K[0], count) < 0.5:
-            return undamped_basis(M, C, K, count, independent)
+        return undamped_basis(M, C, K, k + model.freeze(at[0]).rigid.shape[1], independent)
     return modal_basis(model, times, k)
-
-
-def damping_ratio(M: Array, C: Array, K: Array, count: int) -> float:
-    """The largest φᵀCφ/2ω of the lowest undamped modes φ of unit mass, M, C and K (n, n)."""
-    values, modes = la.eigh(0.5 * (K + K.T), M, subset_by_index=[0, min(count, len(M)) - 1])
-    damping = 0.5 * (modes * (C @ modes)).sum(axis=0)
-    least = WEAK * np.sqrt(np.abs(values).max(initial=np.finfo(float).tiny))
-    return float((np.abs(damping) / np.maximum(np.sqrt(np.abs(values)), least)).max())
 
 
 def independent_shapes(X: Array, norm: Any, least: float) -> Array:

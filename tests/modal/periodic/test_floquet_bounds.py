@@ -10,14 +10,12 @@ import pytest
 import scipy.linalg as la
 
 import assembly
-from assembly.bodies.attachments import attach_damper
 from assembly.system.frozen import FrozenSystem
 from modal.periodic import magnus, slow_modes
 from modal.periodic.floquet import floquet
 from modal.periodic.floquet_modes import FloquetModes
-from modal.periodic.galerkin import GalerkinModel, frozen_basis, modal_basis, undamped_basis
+from modal.periodic.galerkin import GalerkinModel, modal_basis, undamped_basis
 from modal.periodic.hill import hill_chart
-from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.transient.equations import dense_state_matrices
 from studies.slider_crank.machine import model as slider_crank
 
@@ -280,24 +278,3 @@ def test_static_responses_hold_the_modes_of_gyroscopic_and_circulatory_forces(pa
     due, V = lowest(np.eye(n)), undamped_basis(M[None], C[None], (K + N)[None], 1, 1e-6)
     assert V.shape == (n, 2)
     assert abs(lowest(V) - due) < 0.05 * abs(lowest(np.eye(n)[:, :1]) - due)
-
-
-@pytest.mark.parametrize("damping", [1.0, 1e3])
-def test_a_basis_holds_modes_under_light_and_heavy_damping(damping: float) -> None:
-    """The lowest oscillation of a beam with a damper at its tip, 1e3 N·s/m near its aperiodic
-    limit, against all shapes."""
-    steel = assembly.Material(E=210e9, nu=0.3, rho=7850.0)
-    shape = assembly.rectangle(0.02, 0.01)
-    beam = assembly.beam(1.0, shape, steel, 12, clamped="start", planar=True)
-    model = assembly.moving(attach_damper(beam, 12, damping=damping), assembly.swing(0.3, 60.0))
-    motion = InterpolatedMotion.of(model, 0.0, 2.0 * np.pi / 60.0)
-    assert motion is not None
-    M, C, K = (A[0] for A in motion.matrices(np.zeros(1)))
-
-    def slow(V: np.ndarray) -> np.ndarray:
-        lam = np.linalg.eigvals(dense_state_matrices(*((V.T @ A @ V)[None] for A in (M, C, K)))[0])
-        return np.sort_complex(lam[np.argsort(np.abs(lam))[:4]])
-
-    V = frozen_basis(motion, [0.0, 0.01, 0.02], 4)
-    assert V.shape[1] < len(M)
-    np.testing.assert_allclose(slow(V), slow(np.eye(len(M))), rtol=1e-6)
