@@ -14,9 +14,8 @@ from assembly.system.frozen import FrozenSystem
 from modal.periodic import magnus, slow_modes
 from modal.periodic.floquet import floquet
 from modal.periodic.floquet_modes import FloquetModes
-from modal.periodic.galerkin import GalerkinModel, modal_basis, undamped_basis
+from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.periodic.hill import hill_chart
-from modal.transient.equations import dense_state_matrices
 from studies.slider_crank.machine import model as slider_crank
 
 
@@ -260,21 +259,3 @@ def test_residuals_of_a_free_body_are_measured() -> None:
     rest = np.ones((1, 2, 1)) + 0j
     missed, _ = model.missing(np.zeros(1), rest, 0.0 * rest, 0.0 * rest)
     assert np.all(missed < 1e-6)
-
-
-@pytest.mark.parametrize("part", [0, 1])
-def test_static_responses_hold_the_modes_of_gyroscopic_and_circulatory_forces(part: int) -> None:
-    """The lowest mode of one shape and its response, against one shape alone and all of them."""
-    n, rng = 12, np.random.default_rng(5)
-    M, K = np.eye(n), np.diag(np.arange(1.0, n + 1.0) ** 4)
-    G = rng.standard_normal((n, n))
-    C, N = np.stack([G - G.T, np.zeros((n, n))])[:: 1 - 2 * part] * 0.1
-
-    def lowest(V: np.ndarray) -> complex:
-        small = (V.T @ A @ V for A in (M, C, K + N))
-        A = dense_state_matrices(*(matrix[None] for matrix in small))[0]
-        return complex(min(np.linalg.eigvals(A), key=lambda value: abs(value - 1j)))
-
-    due, V = lowest(np.eye(n)), undamped_basis(M[None], C[None], (K + N)[None], 1, 1e-6)
-    assert V.shape == (n, 2)
-    assert abs(lowest(V) - due) < 0.05 * abs(lowest(np.eye(n)[:, :1]) - due)
