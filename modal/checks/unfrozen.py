@@ -23,7 +23,7 @@ from modal.data.progress import phase, shown
 from modal.eigen.tolerances import EPS, WEAK
 from modal.periodic import collocation
 from modal.periodic.floquet import on_basis
-from modal.periodic.galerkin import frozen_basis
+from modal.periodic.galerkin import modal_basis
 from modal.periodic.tolerances import DENSE_LIMIT
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import interpolant, one_by_one
@@ -76,7 +76,7 @@ class Unfrozen:
         if reduced is not None or n > small:
             times = (t0 + span * np.linspace(0.0, 1.0, count)).tolist()
             instants = shown(times, "frozen modes as a basis", "instant", progress)
-            V = self._shapes = frozen_basis(self.motion or self.source, instants, k + GUARD)
+            V = self._shapes = modal_basis(self.motion or self.source, instants, k + GUARD)
             self.basis = V if reduced is None else np.asarray(reduced.lift(V))
         self.dense = reduced is None and n <= DENSE_LIMIT
         self.frozen_basis = self.basis if reduced is None and n > DENSE_LIMIT else None

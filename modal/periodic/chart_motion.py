@@ -17,10 +17,10 @@ import numpy as np
 import scipy.linalg as la
 
 from assembly.errors import AccuracyError
-from modal.periodic.galerkin import GalerkinModel, residual_error, undamped_basis
+from modal.periodic.galerkin import GalerkinModel, independent_shapes, residual_error
 from modal.periodic.product_eigen import LOST
 from modal.periodic.slow_motion import highest_waves
-from modal.periodic.tolerances import FEWEST, INDEPENDENT, MOST_FROZEN, SMOOTH, WORK
+from modal.periodic.tolerances import FEWEST, INDEPENDENT, LEAST, MOST_FROZEN, SMOOTH, WORK
 from modal.reduction.interpolation import CHECKS, fourier_interpolant, irregular
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import GUARD, WHOLE
@@ -72,7 +72,7 @@ class ChartMotion:
         longest, n = max(motions(point)[1] for point in points), M.shape[1]
         work = longest * stepping_work(M.mean(axis=0), K.mean(axis=0), n)
         whole = whole or n <= WHOLE or work <= WORK
-        V = np.eye(n) if whole else undamped_basis(M, C, K, k + GUARD, independent)
+        V = np.eye(n) if whole else _space(M, C, K, k + GUARD, independent)
         squares, Phi = la.eigh(V.T @ K.mean(axis=0) @ V, V.T @ M.mean(axis=0) @ V)
         # In units of less than the motion's own rate rigid motions would grow out of proportion.
         least = (2.0 * np.pi / longest) ** 2
@@ -187,6 +187,26 @@ def stepping_work(M: Array, K: Array, number: int) -> float:
     in all coordinates that resolve it, per second."""
     squares = np.sort(np.abs(la.eigvalsh(0.5 * (K + K.T), M)))
     return float(len(M) ** 3 * np.sqrt(squares[min(number, len(M)) - 1]))
+
+
+def _space(M: Array, C: Array, K: Array, count: int, independent: float) -> Array:
+    """Shapes (n, r) that span the lowest modes of all instants (P, n, n), and their static
+    responses to Coriolis forces; orthonormal in energy."""
+    norm = K.mean(axis=0)
+    squares = la.eigh(norm, M.mean(axis=0), eigvals_only=True, subset_by_index=[0, 3])
+    norm = norm + max(LEAST * float(squares[-1]), -2.0 * float(squares[0])) * M.mean(axis=0)
+    factor = la.cho_factor(norm)
+    columns = []
+    for mass, velocity, stiffness in zip(M, C, K, strict=True):
+        values, modes = la.eigh(stiffness, mass, subset_by_index=[0, min(count, len(mass)) - 1])
+        forces = velocity @ (modes * np.sqrt(np.abs(values)))
+        columns += [modes, la.cho_solve(factor, forces)]
+    X = np.hstack(columns)
+    lengths = np.sqrt(np.maximum((X * (norm @ X)).sum(axis=0), np.finfo(float).tiny))
+    # Responses to Coriolis forces count by their size beside the mode.
+    width = columns[0].shape[1]
+    own = lengths.reshape(-1, 2, width)[:, :1].repeat(2, axis=1).ravel()
+    return independent_shapes(X / own, norm, independent)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from modal.eigen.tolerances import ZERO
 from modal.periodic.collocation import step_maps
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.floquet_modes import FloquetModes, of_logs
-from modal.periodic.galerkin import GalerkinModel, frozen_basis, orbit_error
+from modal.periodic.galerkin import GalerkinModel, modal_basis, orbit_error
 from modal.periodic.magnus import propagator_factors
 from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
@@ -206,7 +206,7 @@ def _on_frozen_modes(
         count = 1 if isinstance(model, FrozenSystem) else INSTANTS
         times = (t0 + period * np.arange(count) / count).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)
-        basis = frozen_basis(motion or model, instants, k + GUARD)
+        basis = modal_basis(motion or model, instants, k + GUARD)
     return GalerkinModel(model, basis, motion)
 
 

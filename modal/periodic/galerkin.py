@@ -27,8 +27,8 @@ from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import PARTS, FrozenSystem
 from modal.eigen.quadratic import in_parts
 from modal.eigen.solve import solve
-from modal.eigen.tolerances import EPS, ROUND_OFF, SMALL, WEAK
-from modal.periodic.tolerances import INDEPENDENT, LEAST
+from modal.eigen.tolerances import EPS, ROUND_OFF, WEAK
+from modal.periodic.tolerances import INDEPENDENT
 from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
 from modal.reduction.interpolation import entry_sizes, periodic_interpolant
 from modal.reduction.motion import ReducedMotion
@@ -169,34 +169,6 @@ def modal_basis(model: Any, times: Iterable[float], k: int) -> Array:
     of_mode = np.tile(energy.reshape(2, -1).sum(axis=0), 2)
     there = energy > EPS * of_mode  # the imaginary parts of real vectors are round-off
     return independent_shapes(X[:, there] / np.sqrt(energy[there]), norm, INDEPENDENT)
-
-
-def undamped_basis(M: Array, C: Array, K: Array, count: int, independent: float) -> Array:
-    """Shapes (n, r) that span the lowest modes of all instants (P, n, n), and their static
-    responses to the forces of C and of the skew part of K; orthonormal in energy."""
-    S = 0.5 * (K + K.swapaxes(1, 2))
-    norm, last = S.mean(axis=0), M.shape[1] - 1
-    squares = la.eigh(norm, M.mean(axis=0), eigvals_only=True, subset_by_index=[0, min(3, last)])
-    norm = norm + max(LEAST * float(squares[-1]), -2.0 * float(squares[0])) * M.mean(axis=0)
-    factor, columns = la.cho_factor(norm), []
-    for mass, velocity, stiffness, skew in zip(M, C, S, K - S, strict=True):
-        values, modes = la.eigh(stiffness, mass, subset_by_index=[0, min(count - 1, last)])
-        forces = [velocity @ (modes * np.sqrt(np.abs(values)))]
-        forces += [skew @ modes] if skew.any() else []
-        # Responses count by their size beside the mode.
-        own = np.sqrt(np.maximum((modes * (norm @ modes)).sum(axis=0), np.finfo(float).tiny))
-        columns += [part / own for part in (modes, *(la.cho_solve(factor, f) for f in forces))]
-    return independent_shapes(np.hstack(columns), norm, independent)
-
-
-def frozen_basis(model: Any, times: Iterable[float], k: int, independent: float = 3e-5) -> Array:
-    """Shapes (n, r) that hold the k lowest frozen modes at times, s: of a model off a polynomial
-    whose matrices are cheap when they are full, `undamped_basis` to `independent`."""
-    if isinstance(model, InterpolatedMotion) and model.n <= SMALL:
-        at = np.array(list(times))
-        M, C, K = model.matrices(at)
-        return undamped_basis(M, C, K, k + model.freeze(at[0]).rigid.shape[1], independent)
-    return modal_basis(model, times, k)
 
 
 def independent_shapes(X: Array, norm: Any, least: float) -> Array:
