@@ -225,11 +225,9 @@ def assign(
     growing = lam.real / np.maximum(np.abs(lam), tiny)
     cost = cost + slower * swifter[..., None] * growing
     target = np.full(a.eigenvalues.shape, -1, dtype=np.intp)
-    for one_target, one_cost in zip(
-        target.reshape(-1, a.size), cost.reshape(-1, a.size, b.size), strict=True
-    ):
-        rows, columns = linear_sum_assignment(one_cost)
-        one_target[rows] = columns
+    for step in np.ndindex(target.shape[:-1]):
+        rows, columns = linear_sum_assignment(cost[step])
+        target[step][rows] = columns
     mirrored = np.take_along_axis(flipped, target[..., None], -1)[..., 0] & (target >= 0)
     mac = overlap.of(target, mirrored)
     return Match(target, mirrored, mac, mac)
