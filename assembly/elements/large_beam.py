@@ -92,6 +92,7 @@ class Strain(Jets):
     def _twist(self) -> Any:
         return np.sum(self.t * self._kappa, axis=-1, keepdims=True)
 
+    @cached_property
     def second_order(self) -> Any:
         """(Γ, κ) less γ = u′ − φ × t and φ′, (..., E, Q, 6)."""
         t = self.t
@@ -171,8 +172,7 @@ class BeamMotion(Jets):
     def deformation(self) -> Any:
         """ρ (..., E, 6), which the strain energy ½ ρᵀHρ counts."""
         moved = element_product(self.law.shapes.relative, self.seen)
-        second = self.strain.second_order()
-        return moved + element_product(self.law.averaged, second, points=True)
+        return moved + element_product(self.law.averaged, self.strain.second_order, points=True)
 
     @cached_property
     def points(self) -> Any:
@@ -349,7 +349,7 @@ class LargeBeam:
         rho = at.deformation
         bent = 0.5 * np.einsum("ei,eij,ej->", rho, self.shapes.rigidity, rho)
         own = _under(self.shapes.own_resultants, at.coefficients)
-        own = np.sum(own * at.strain.second_order(), axis=-1)
+        own = np.sum(own * at.strain.second_order, axis=-1)
         return float(bent + np.sum(self.shapes.lengths * own))
 
     def moments(self, motion: BeamMotion) -> Array:

@@ -85,11 +85,11 @@ class SecondOrderModel:
             series = self.model.freeze_many(times)
         else:
             series = FrozenSeries.of(self.several(times), times)
-        found = dict(M=series.mass, damping=series.damping, stiffness=series.stiffness)
-        for name, stack in found.items():
+        found = [series.mass, series.damping, series.stiffness]
+        for name, stack in zip(("M", "C + D", "K"), found, strict=True):
             largest = int(np.abs(stack).max(axis=(1, 2)).argmax())
             within_range(sp.csr_matrix(stack[largest]), name)
-        return list(found.values())
+        return found
 
     def first_orders(self, times: Array) -> Array:
         """A at times (P,), dense (P, 2n, 2n)."""
