@@ -11,7 +11,7 @@ bodies are evaluated in one pass, each with the motion of its own body.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,47 +20,48 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.bodies.body import Body
+from assembly.bodies.operators import nonzero
 from assembly.dofs import DofMap
 from assembly.elements.family import ElementFamily, Passage, Wanted
 from assembly.elements.large_rotation import spin_inverse_matrix
 from assembly.elements.moments import SIZE, kinetic_energy, momenta, velocity_map
 from assembly.system.frozen import PARTS
-from assembly.types import Array, Index
+from assembly.types import AnyArray, Array, Index
 
 
 @dataclass(frozen=True)
 class Energies:
-    """Energy of a state.
+    """Energy of a state; of states at several instants (P,).
 
     Parameters
     ----------
-    kinetic : float
+    kinetic : float or ndarray, shape (P,)
         Of the absolute motion, J.
-    strain : float
+    strain : float or ndarray, shape (P,)
         Of elements, springs and bushings, with the work of preloads, J.
-    gravity : float
+    gravity : float or ndarray, shape (P,)
         Potential of the weight, zero at the origin of the fixed axes, J.
     """
 
-    kinetic: float
-    strain: float
-    gravity: float
+    kinetic: Any
+    strain: Any
+    gravity: Any
 
     @property
-    def total(self) -> float:
+    def total(self) -> Any:
         """Kinetic energy and potentials, J."""
         return self.kinetic + self.strain + self.gravity
 
 
 @dataclass(frozen=True)
 class Momenta:
-    """Momentum of a state, fixed axes.
+    """Momentum of a state, fixed axes; of states at several instants (P,).
 
     Parameters
     ----------
-    linear : ndarray, shape (3,)
+    linear : ndarray, shape (..., 3)
         N·s.
-    angular : ndarray, shape (3,)
+    angular : ndarray, shape (..., 3)
         About the origin of the fixed axes, N·m·s.
     """
 
@@ -70,21 +71,21 @@ class Momenta:
 
 @dataclass(frozen=True)
 class Powers:
-    """What changes the energy of a state, W.
+    """What changes the energy of a state, W; of states at several instants (P,).
 
     Parameters
     ----------
-    loads : float
+    loads : float or ndarray, shape (P,)
         Of applied loads.
-    drives : float
+    drives : float or ndarray, shape (P,)
         Of drives, and of what moves or holds a body's frame.
-    dampers : float
+    dampers : float or ndarray, shape (P,)
         Of dampers and internal damping; never positive.
     """
 
-    loads: float
-    drives: float
-    dampers: float
+    loads: Any
+    drives: Any
+    dampers: Any
 
 
 M, C, D, K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT = range(len(PARTS))
@@ -212,8 +213,8 @@ class MovingBodies:
 
 @dataclass(frozen=True)
 class BodiesMotion:
-    """How the frames of bodies move, and how their DOFs move in them, at one instant; forces and
-    tangents at several too (P,).
+    """How the frames of bodies move, and how their DOFs move in them, at one instant; all but
+    `parts` at several too (P,).
 
     twist (..., B, 6): v_O, ω. motion, loading (..., B, 12): coefficients of the motion and, weight
     included, of what loads the bodies. path (3, ..., n): displacements, velocities, accelerations.
@@ -235,25 +236,32 @@ class BodiesMotion:
 
     @cached_property
     def moments(self) -> Array:
-        """Second moments (B, 7, 7) of the masses: energy and momentum
+        """Second moments (..., B, 7, 7) of the masses: energy and momentum
         (`assembly.elements.moments`)."""
         return self._moments(np.ones(len(self.stack.bodies)), 0.0)
 
     def _moments(self, weights: Array, damping: float) -> Array:
         """Σ over elements of their moments times the weight (B,) of their body and `damping` times
         their family's damping in proportion to mass."""
-        out = np.zeros((len(self.stack.bodies), SIZE, SIZE))
+        out = np.zeros((*self.twist.shape[:-1], SIZE, SIZE))
         for family, _, body, passage in self._passages:
-            share = weights[body] + damping * family.mass_damping
+            share = np.reshape(weights[body] + damping * family.mass_damping, (-1, 1, 1))
             if np.any(share):
-                own = family.inertia_moments(passage)
-                np.add.at(out, np.broadcast_to(body, len(own)), np.multiply(own.T, share).T)
+                own = share * self._of(family, family.inertia_moments, passage)
+                np.add.at(
+                    out, (..., np.broadcast_to(body, own.shape[-3]), slice(None), slice(None)), own
+                )
         return out
 
+    def _of(
+        self, family: ElementFamily, law: Callable[[Passage], Any], passage: Passage
+    ) -> AnyArray:
+        return family.of_each(law, passage) if self._several else law(passage)
+
     @property
-    def strain_energy(self) -> float:
-        """J."""
-        return float(sum(f.strain_energy(passage) for f, *_, passage in self._passages))
+    def strain_energy(self) -> Any:
+        """(...), J."""
+        return sum(self._of(f, f.strain_energy, passage) for f, *_, passage in self._passages)
 
     @cached_property
     def _passages(self) -> list[tuple[ElementFamily, slice, Index | int, Passage]]:
@@ -349,46 +357,58 @@ class BodiesMotion:
         return values
 
     @cached_property
-    def damping_power(self) -> float:
-        """What the dampers of the bodies take from the absolute motion, W; it is never positive.
+    def damping_power(self) -> Any:
+        """What the dampers of the bodies take from the absolute motion (...), W; it is never
+        positive.
 
         Dampers against the surroundings and damping in proportion to mass also do work on the
         motion of the frame.
         """
         stack, (u, v, _) = self.stack, self.path
         if not any(body.dissipates for body in stack.bodies):
-            return 0.0
-        strained = sum(family.dissipation(passage) for family, *_, passage in self._passages)
-        power = -float(strained + v @ stack.product(self.fixed[D], v))
-        shares = self._moments(stack.rayleigh[:, 0], 1.0)
-        for i, (body, A, twist) in enumerate(zip(stack.bodies, shares, self.twist, strict=True)):
-            own = slice(stack.offsets[i], stack.offsets[i + 1])
-            rigid, d = velocities_of_nodes(body, u[own]) @ twist, body.operators.d.tocsr()
-            power -= float(rigid @ (d @ (rigid + v[own])) + v[own] @ (d @ rigid))
-            power -= float(np.sum((velocity_map(twist) @ A)[:, 4:] * np.eye(3)))
+            return 0.0 * self.path[0, ..., 0]
+        strained = sum(self._of(f, f.dissipation, passage) for f, *_, passage in self._passages)
+        power = -strained - np.sum(v * stack.product(self.fixed[D], v), axis=-1)
+        shares = velocity_map(self.twist) @ self._moments(stack.rayleigh[:, 0], 1.0)
+        power = power - np.sum(shares[..., 4:] * np.eye(3), axis=(-3, -2, -1))
+        for i, body in enumerate(stack.bodies):
+            if nonzero(body.operators.d):
+                own, d = slice(stack.offsets[i], stack.offsets[i + 1]), body.operators.d.tocsr()
+                twist = self.twist[..., i, :, None]
+                rigid = (_each(velocities_of_nodes, body, u[..., own]) @ twist)[..., 0]
+                drag, back = (rigid + v[..., own]) @ d.T, rigid @ d.T
+                power = power - np.sum(rigid * drag + v[..., own] * back, axis=-1)
         return power
 
     def energies(self, r: Array, R: Array, gravity: Array) -> Energies:
-        """Kinetic energy and potentials of bodies whose frames are at r (B, 3), R (B, 3, 3)."""
+        """Kinetic energy and potentials of bodies whose frames are at r (..., B, 3), R (..., B, 3,
+        3)."""
         A = self.moments
-        kinetic = kinetic_energy(A, self.twist).sum()
-        weight = A[:, 0, 0] @ r + (R @ A[:, 0, 1:4, None]).sum(axis=0)[:, 0]
-        return Energies(float(kinetic), self.strain_energy, -float(gravity @ weight))
+        kinetic = kinetic_energy(A, self.twist).sum(axis=-1)
+        weight = A[..., 0, 0, None] * r + (R @ A[..., 0, 1:4, None])[..., 0]
+        return Energies(kinetic, self.strain_energy, -np.sum(gravity * weight, axis=(-2, -1)))
 
     def momenta(self, r: Array, R: Array) -> Momenta:
-        """Momentum and angular momentum of bodies whose frames are at r (B, 3), R (B, 3, 3)."""
+        """Momentum and angular momentum of bodies whose frames are at r (..., B, 3), R (..., B, 3,
+        3)."""
         p, h = ((R @ own[..., None])[..., 0] for own in momenta(self.moments, self.twist))
-        return Momenta(p.sum(axis=0), (h + np.cross(r, p)).sum(axis=0))
+        return Momenta(p.sum(axis=-2), (h + np.cross(r, p)).sum(axis=-2))
 
-    def power(self, force: Array) -> float:
-        """Power, W, of nodal forces (n,) on the absolute motion."""
-        inner = self.stack.offsets[1:-1]
-        power = float(force @ self.path[1])
-        parts = (np.split(x, inner) for x in (self.path[0], force))
-        for body, u, own, twist in zip(self.stack.bodies, *parts, self.twist, strict=True):
+    def power(self, force: Array) -> Any:
+        """Power (...), W, of nodal forces (..., n) on the absolute motion."""
+        inner, power = self.stack.offsets[1:-1], np.sum(force * self.path[1], axis=-1)
+        parts = (np.split(x, inner, axis=-1) for x in (self.path[0], force))
+        for i, (body, u, own) in enumerate(zip(self.stack.bodies, *parts, strict=True)):
             if np.any(own):
-                power += float(own @ (rigid_velocities(body, u) @ twist))
+                rigid = _each(rigid_velocities, body, u) @ self.twist[..., i, :, None]
+                power = power + np.sum(own * rigid[..., 0], axis=-1)
         return power
+
+
+def _each(fields: Callable[[Body, Array], Array], body: Body, u: Array) -> Array:
+    """Velocities (..., n, 6) by the displacements (..., n) of a body."""
+    found = [fields(body, own) for own in u.reshape(-1, u.shape[-1])]
+    return np.reshape(found, (*u.shape, 6))
 
 
 def rigid_velocities(body: Body, u: Array) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -104,16 +106,17 @@ class BarFamily(FiniteMotion):
     def _strain_rates(self, passage: Passage) -> Array:
         v = self.map.gather(passage.v)
         span, length = self._stretched(self.map.gather(passage.u))
-        stretch = np.sum(span * (v[:, 3:] - v[:, :3]), axis=-1) / length
-        return np.asarray(stretch[:, None])
+        stretch = np.sum(span * (v[..., 3:] - v[..., :3]), axis=-1) / length
+        return np.asarray(stretch[..., None])
 
-    def strain_energy(self, passage: Passage) -> float:
+    def strain_energy(self, passage: Passage) -> Any:
         _, length = self._stretched(self.map.gather(passage.u))
-        return float(0.5 * np.sum(self.EA * (length - self.length) ** 2 / self.length))
+        return 0.5 * np.sum(self.EA * (length - self.length) ** 2 / self.length, axis=-1)
 
     def inertia_moments(self, passage: Passage) -> Array:
-        x = self.ends + self.map.gather(passage.u).reshape(-1, 2, 3)
-        rates = self.map.gather(passage.v).reshape(-1, 2, 3)
+        shape = *passage.u.shape[:-1], -1, 2, 3
+        x = self.ends + self.map.gather(passage.u).reshape(shape)
+        rates = self.map.gather(passage.v).reshape(shape)
         return point_moments(self._scalar_mass, x, rates)
 
     def displaced(self, passage: Passage) -> Displaced:

@@ -258,7 +258,7 @@ class BeamFamily(FiniteMotion):
         F = self._large.resultants(self.map.gather(passage.u), passage.coefficients)
         return np.asarray(np.concatenate([self.stations.X, F], axis=-1).reshape(-1, 9))
 
-    def strain_energy(self, passage: Passage) -> float:
+    def strain_energy(self, passage: Passage) -> Any:
         return self._large.strain_energy(self._moved(passage))
 
     def _strain_rates(self, passage: Passage) -> Array:

@@ -132,6 +132,8 @@ class ElementFamily:
     stress_from_displacement: bool = True
     # Whether K may resist rigid motions; false where the elements strain in none.
     resists_rigid_motions: bool = True
+    # Whether energies, powers and moments take several instants: a first axis of these.
+    stacked: bool = False
     # Damping of the family alone in proportion to its mass, 1/s.
     mass_damping: float = 0.0
 
@@ -201,13 +203,20 @@ class ElementFamily:
         """K_G of the second-order work of the forces of `balance` against loads (size,)."""
         return self.zero()
 
-    def strain_energy(self, passage: Passage) -> float:
-        """The energy, J, of the strains, without that of the inertia load."""
-        return float(0.5 * passage.u @ (self.stiffness() @ passage.u))
+    def of_each(self, law: Callable[[Passage], Any], passage: Passage) -> Array:
+        """Energies, powers or moments by a law of the family, at several instants (P, ...)."""
+        if self.stacked:
+            return np.asarray(law(passage))
+        return np.stack([law(passage.at(n)) for n in range(len(passage.u))])
 
-    def dissipation(self, passage: Passage) -> float:
+    def strain_energy(self, passage: Passage) -> Any:
+        """The energy, J, of the strains, without that of the inertia load."""
+        return 0.5 * np.sum(passage.u * (self.stiffness() @ passage.u.T).T, axis=-1)
+
+    def dissipation(self, passage: Passage) -> Any:
         """The power, W, of v on the forces of strain rates, less that on its linear `damping`."""
-        return float(passage.rayleigh[1] * passage.v @ (self.stiffness() @ passage.v))
+        power = np.sum(passage.v * (self.stiffness() @ passage.v.T).T, axis=-1)
+        return passage.rayleigh[1] * power
 
     def inertia_moments(self, passage: Passage) -> Array:
         """Second moments (E, 7, 7) of the mass.

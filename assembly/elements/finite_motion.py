@@ -25,6 +25,7 @@ class FiniteMotion(ElementFamily):
     """
 
     resists_rigid_motions = False
+    stacked = True
     map: ElementMap
     _forms: Array  # (E, 10, n, n) of the linear elements: mass, six of ω_iω_j, three of w
     _unit_loads: Array  # (E, n, 12)
@@ -73,17 +74,17 @@ class FiniteMotion(ElementFamily):
         return None
 
     def _strain_rates(self, passage: Passage) -> Array:
-        """What the resistance (E, r, r) acts against, (E, r)."""
+        """What the resistance (E, r, r) acts against, (..., E, r)."""
         return np.zeros((len(self._forms), 0))
 
-    def dissipation(self, passage: Passage) -> float:
-        v = self.map.gather(passage.v)
-        power = -np.sum(v[:, :, None] * self._damping * v[:, None])
+    def dissipation(self, passage: Passage) -> Any:
+        v, own = self.map.gather(passage.v), (-3, -2, -1)
+        power = -np.sum(v[..., :, None] * self._damping * v[..., None, :], axis=own)
         resistance = self._resistance(passage.rayleigh[1])
         if resistance is not None:
             rates = self._strain_rates(passage)
-            power += np.sum(rates[:, :, None] * resistance * rates[:, None])
-        return float(power)
+            power += np.sum(rates[..., :, None] * resistance * rates[..., None, :], axis=own)
+        return power
 
     # What the body itself counts, linear in all DOFs.
 

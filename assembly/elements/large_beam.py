@@ -343,17 +343,17 @@ class LargeBeam:
         on_ends = np.concatenate([first, both, 0.0 * first, both], axis=-1)
         return np.asarray(at.on_nodes(on_seen, torque, on_ends))
 
-    def strain_energy(self, motion: BeamMotion) -> float:
-        """½ ρᵀHρ + ∫ S₀·(Γ₂, κ₂), J, of all elements."""
+    def strain_energy(self, motion: BeamMotion) -> Any:
+        """½ ρᵀHρ + ∫ S₀·(Γ₂, κ₂) (...), J, of all elements."""
         at = motion.still
         rho = at.deformation
-        bent = 0.5 * np.einsum("ei,eij,ej->", rho, self.shapes.rigidity, rho)
+        bent = 0.5 * np.sum(rho * self._load(at), axis=(-2, -1))
         own = _under(self.shapes.own_resultants, at.coefficients)
         own = np.sum(own * at.strain.second_order, axis=-1)
-        return float(bent + np.sum(self.shapes.lengths * own))
+        return bent + np.sum(self.shapes.lengths * own, axis=(-2, -1))
 
     def moments(self, motion: BeamMotion) -> Array:
-        """Second moments (E, 7, 7) of the mass (`assembly.elements.moments`)."""
+        """Second moments (..., E, 7, 7) of the mass (`assembly.elements.moments`)."""
         inertia = self.shapes.stations.inertia
         return section_moments(inertia, self.shapes.lengths, motion.points, motion.turns)
 

@@ -33,7 +33,8 @@ def point_moments(mass: Any, x: Array, v: Array) -> Array:
 def section_moments(
     inertia: SectionInertia, weights: Array, moved: Any, turns: Sequence[Turn]
 ) -> Array:
-    """A (E, 7, 7) of rigid sections (or bodies) with the weights (E, ...), summed over each E.
+    """A (..., E, 7, 7) of rigid sections (or bodies) with the weights (E, Q), summed over each E,
+    or (E,).
 
     moved: X + u (..., 3), as `Taylor` with its rates, and turns, of such vectors.
     """
@@ -46,8 +47,8 @@ def section_moments(
         first = (Z @ part.eta[..., None])[..., 0]
         mixed = point[..., :, None] * first[..., None, :]
         total = total + mixed + mixed.swapaxes(-1, -2) + Z @ part.J @ Z.swapaxes(-1, -2)
-    total = (weights[..., None, None] * total).reshape(len(weights), -1, SIZE, SIZE)
-    return np.asarray(total.sum(axis=1))
+    total = weights[..., None, None] * total
+    return np.asarray(total.sum(axis=-3) if weights.ndim > 1 else total)
 
 
 def placed_moments(A: Array, r: Array, R: Array) -> Array:

@@ -67,7 +67,7 @@ class RigidFamily(FiniteMotion):
         y, rate = self.map.gather(passage.u), self.map.gather(passage.v)
         path: Any = Taylor.of(y, rate, 0.0 * rate)
         moved, turn = self.points + path[..., :3], Turn(path[..., 3:])
-        return section_moments(self.inertia, np.ones(len(y)), moved, [turn])
+        return section_moments(self.inertia, np.ones(y.shape[-2]), moved, [turn])
 
     def displaced(self, passage: Passage) -> Displaced:
         """M of the rotated bodies; what the load adds is in `geometric`."""

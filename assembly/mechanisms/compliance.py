@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -235,22 +236,23 @@ class Compliance:
             out[..., row] = _sampled(drive.rate_at, np.asarray(t, dtype=float))[..., 0, 0]
         return out
 
-    def energy(self, t: float, x: Array) -> float:
-        """½ xᵀS x of all springs and the work of preloads on deflections x (rows,), J."""
-        return float((0.5 * self.elastic(t, x) + self._preload) @ x)
+    def energy(self, t: ArrayLike, x: Array) -> Any:
+        """½ xᵀS x of all springs and the work of preloads on deflections x (..., rows), J."""
+        return np.sum((0.5 * self.elastic(t, x) + self._preload) * x, axis=-1)
 
-    def parametric_power(self, t: float, x: Array) -> float:
+    def parametric_power(self, t: Any, x: Array) -> Any:
         """½ xᵀ(dS/dt) x of springs whose stiffness is a function of time, W."""
         if not self.varies:
             return 0.0
-        h = DIFFERENCE * max(1.0, abs(t))
+        h = DIFFERENCE * np.maximum(1.0, np.abs(t))
         rest = self.energy(t - h, x), self.energy(t + h, x)
         return (rest[1] - rest[0]) / (2.0 * h)
 
-    def dissipation(self, t: float, rate: Array) -> float:
-        """What the dampers of drives and bushings take at rates (rows,) of deflections, W."""
+    def dissipation(self, t: ArrayLike, rate: Array) -> Any:
+        """What the dampers of drives and bushings take at rates (..., rows) of deflections, W."""
         total = rate + self._driven(t)
-        return float(sum(total[rows] @ _product(c, t, total[rows]) for rows, _, c in self._springs))
+        each = ((total[..., rows], c) for rows, _, c in self._springs)
+        return sum(np.sum(own * _product(c, t, own), axis=-1) for own, c in each)
 
     def total(self, multipliers: Array, steady: Array, wrench: Array) -> Array:
         """Force (..., rows) of every row.

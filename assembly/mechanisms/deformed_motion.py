@@ -140,7 +140,7 @@ class DeformedMotion:
 class DeformedState:
     """A mechanism with finite displacements of all its nodes; made by `Mechanism.displaced`.
 
-    Trims have states of several instants (P,), with an axis of these.
+    At several instants (P,) all have an axis of these.
 
     Parameters
     ----------
@@ -265,34 +265,35 @@ class DeformedState:
         x, rate = self.rows.x[:2]
         count = len(m.topology.rows)
         moved = m.topology.evaluate(self.rows.frames.still, t, m.share**0.5)[0][1]  # ∂x/∂t
-        held = np.isin(np.arange(len(x)), m.held)
+        held = np.isin(np.arange(x.shape[-1]), m.held)
         forces = np.where(held, self.multipliers, compliance.elastic(t, x))
-        driven = forces[:count] @ moved[:count] + m._motors @ (moved - rate)
-        driven += compliance.parametric_power(t, x)
+        driven = np.sum(forces[..., :count] * moved[..., :count], axis=-1)
+        driven = driven + np.sum(m._motors * (moved - rate), axis=-1)
+        driven = driven + compliance.parametric_power(t, x)
         dampers = self.bodies.damping_power - compliance.dissipation(t, rate)
         loads = self.bodies.power(self.load)
-        return Powers(loads, float(driven), float(dampers))
+        return Powers(loads, driven, dampers)
 
     @property
     def symmetries(self) -> Array:
         """Velocities (n, 0) of rigid motions that nothing holds: joints hold a mechanism."""
         return np.zeros((len(self.q), 0))
 
-    def power(self, force: Array) -> float:
+    def power(self, force: Array) -> Any:
         """The power of forces on the independent degrees of freedom.
 
         Parameters
         ----------
-        force : ndarray, shape (n,)
+        force : ndarray, shape (..., n)
             N and N·m, in the axes of their bodies.
 
         Returns
         -------
-        float
+        float or ndarray, shape (P,)
             W, of the absolute motion.
         """
-        whole = np.zeros(self.motion.size)
-        whole[self.motion.masters] = force
+        whole = np.zeros((*force.shape[:-1], self.motion.size))
+        whole[..., self.motion.masters] = force
         return self.bodies.power(whole)
 
     def parts(self) -> dict[str, Array]:
@@ -306,9 +307,19 @@ class DeformedState:
         found = self.motion.elastic.moving_pattern.reduce(*self._with_joints(self.bodies.parts()))
         return {name: part[0] for name, part in found.items()}
 
-    def _sums(self, exact: Wanted) -> list[Array]:
-        """The derivatives (P, entries) of the residual by accelerations, velocities and q at P
-        instants."""
+    def derivatives(self, exact: Wanted = True) -> list[Array]:
+        """The derivatives of the residual at several instants, as values on `sparsity`.
+
+        Parameters
+        ----------
+        exact : bool or (float, float)
+            As of `tangents`.
+
+        Returns
+        -------
+        list of ndarray
+            By accelerations, by velocities and by q, (P, entries).
+        """
         bodies = self.bodies.tangents(exact)
         return self.motion.elastic.moving_pattern.reduce_sums(*self._with_joints(bodies))
 
@@ -372,7 +383,7 @@ class DeformedState:
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
-        by_a, by_v, by_q = self._sums(exact)
+        by_a, by_v, by_q = self.derivatives(exact)
         tocsr = self.sparsity.tocsr
         return tocsr(by_a[0]), tocsr(by_v[0]), tocsr(by_q[0])
 
@@ -384,5 +395,5 @@ class DeformedState:
         list of scipy.sparse.csr_matrix
             (n, n); M and C count in it where joints move the DOFs that they eliminate.
         """
-        by_q = self._sums(self.motion.slaves)[2]
+        by_q = self.derivatives(self.motion.slaves)[2]
         return [self.sparsity.tocsr(own) for own in by_q]

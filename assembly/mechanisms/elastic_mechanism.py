@@ -399,8 +399,8 @@ class ElasticMechanism:
             failures.append(found)
         raise failures[paths.index(loading)]
 
-    def _motion(self, t: float, share: float, driven: bool | None) -> DeformedMotion:
-        now, elastic = self.dynamics.at(self.state(t)), self.elastic(driven)
+    def _motion(self, t: Any, share: float, driven: bool | None) -> DeformedMotion:
+        now, elastic = (self.instants if np.ndim(t) else self.instant)(t), self.elastic(driven)
         return DeformedMotion(self.dynamics, elastic, self._deformed_joints, now, share)
 
     def _along_loads(self, step: float, t: float, driven: bool | None) -> Trim | ConvergenceError:
@@ -444,7 +444,7 @@ class ElasticMechanism:
 
     def displaced(
         self,
-        t: float,
+        t: ArrayLike,
         q: ArrayLike,
         velocity: ArrayLike,
         acceleration: ArrayLike,
@@ -455,12 +455,12 @@ class ElasticMechanism:
 
         Parameters
         ----------
-        t : float
-            s.
-        q, velocity, acceleration : array_like, shape (n,)
+        t : float or array_like, shape (P,)
+            s; several times give one state with a first axis of these.
+        q, velocity, acceleration : array_like, shape (n,) or (P, n)
             Independent degrees of freedom, m and rad, and their first two rates.
         near : DeformedState, optional
-            A neighbouring state, from which the joints are closed.
+            A neighbouring state, or one at P times, from which the joints are closed.
 
         Returns
         -------
@@ -477,17 +477,25 @@ class ElasticMechanism:
         SingularPositionError
             When the mechanism cannot be assembled, or loses rank, at t.
         """
-        elastic = self.elastic(None)
-        n = len(elastic.masters)
+        elastic, times = self.elastic(None), np.asarray(t, dtype=float)
+        n, several = len(elastic.masters), times.shape
         values = [np.asarray(x, dtype=float) for x in (q, velocity, acceleration)]
-        if any(x.shape != (n,) for x in values):
-            raise InputError(f"q, velocity, acceleration: expected {n} numbers each")
-        path = np.zeros((3, int(self.topology.offsets[-1]))) if near is None else near.path
+        if times.ndim > 1 or any(x.shape != (*several, n) for x in values):
+            raise InputError(
+                f"q, velocity, acceleration: expected {n} numbers each, at each of the times"
+            )
         motion = getattr(near, "motion", None)
-        if motion is None or (motion.state.t, motion.share, motion.elastic) != (t, 1.0, elastic):
-            motion = self._motion(float(t), 1.0, None)
-        gradients = None if near is None else near.gradients
-        return motion.closed(values[0], values[1], values[2], path, gradients)
+        known = motion is not None and np.array_equal(motion.state.t, times)
+        if motion is None or not known or (motion.share, motion.elastic) != (1.0, elastic):
+            motion = self._motion(times if several else float(times), 1.0, None)
+        if near is None:
+            path = np.zeros((3, *several, int(self.topology.offsets[-1])))
+            return motion.closed(values[0], values[1], values[2], path)
+        around = [
+            x if x.ndim > axes or not several else np.repeat(x[:, None], len(times), axis=1)
+            for x, axes in ((near.path, 2), (near.gradients, 3))
+        ]
+        return motion.closed(values[0], values[1], values[2], *around)
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
         """The equilibria at several times, each that of `trim` where it finds one.

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,15 +28,18 @@ from assembly.bodies.nonlinear import equilibrium
 from assembly.elements.family import Wanted
 from assembly.errors import InputError, MotionError
 from assembly.kinematics import Kinematics
+from assembly.linalg.combination import Pattern
 from assembly.materials.plausibility import ask, check_speed
 from assembly.motion.motion import FunctionMotion, Motion, Steady, Turning
 from assembly.system.frozen import DAMPING_PARTS, PARTS, STIFFNESS_PARTS, FrozenSystem
-from assembly.types import Array
+from assembly.types import Array, Mask
 
 
 @dataclass(frozen=True)
 class DeformedBody:
     """A body with finite displacements of all its nodes; made by `MovingBody.displaced`.
+
+    At several times (P,) all have a first axis of these.
 
     Parameters
     ----------
@@ -43,18 +47,18 @@ class DeformedBody:
         The body alone.
     law : Motion
         Of the frame.
-    now : Kinematics
-        Its kinematics at this time.
-    t : float
+    now : Kinematics or list of Kinematics
+        Its kinematics at this time, or at each.
+    t : float or ndarray, shape (P,)
         s.
-    q, v, a : ndarray, shape (n,)
+    q, v, a : ndarray, shape (..., n)
         Free degrees of freedom and their rates, in the frame.
     """
 
     stack: MovingBodies
     law: Motion
-    now: Kinematics
-    t: float
+    now: Kinematics | list[Kinematics]
+    t: Any
     q: Array
     v: Array
     a: Array
@@ -67,15 +71,26 @@ class DeformedBody:
     @cached_property
     def motion(self) -> BodiesMotion:
         """The body in motion."""
-        path = np.zeros((3, self.body.size))
-        path[:, self.body.free] = self.q, self.v, self.a
-        c = self.now.coefficients()[None]
-        return BodiesMotion(self.stack, self.now.twist()[None], c, c, path)
+        several = np.shape(self.t)
+        path = np.zeros((3, *several, self.body.size))
+        path[..., self.body.free] = self.q, self.v, self.a
+        each = self.now if isinstance(self.now, list) else [self.now]
+        twist, c = (
+            np.array(rows).reshape(*several, 1, -1)
+            for rows in ([k.twist() for k in each], [k.coefficients() for k in each])
+        )
+        return BodiesMotion(self.stack, twist, c, c, path)
+
+    def at(self, n: Any) -> DeformedBody:
+        """That at one of several times, or at some."""
+        assert isinstance(self.now, list)
+        now = [self.now[k] for k in n] if np.ndim(n) else self.now[n]
+        return DeformedBody(self.stack, self.law, now, self.t[n], self.q[n], self.v[n], self.a[n])
 
     @property
     def residual(self) -> Array:
         """What is out of balance (n,), N and N·m."""
-        return np.asarray(self.motion.force[self.body.free])
+        return np.asarray(self.motion.force[..., self.body.free])
 
     @cached_property
     def energies(self) -> Energies:
@@ -88,9 +103,12 @@ class DeformedBody:
 
         In the frame's axes and about its origin where the motion does not say where the frame is.
         """
-        place = getattr(self.law, "frame", None)
-        r, R = (np.zeros(3), np.eye(3)) if place is None else place(self.t)
-        return self.motion.momenta(r[None], R[None])
+        place, several = getattr(self.law, "frame", None), np.shape(self.t)
+        r, R = np.zeros((*several, 3)), np.zeros((*several, 3, 3)) + np.eye(3)
+        if place is not None:
+            for n in np.ndindex(several):
+                r[n], R[n] = place(float(np.asarray(self.t)[n]))
+        return self.motion.momenta(r[..., None, :], R[..., None, :, :])
 
     @cached_property
     def powers(self) -> Powers:
@@ -98,21 +116,21 @@ class DeformedBody:
         reactions = np.where(self.body.fixed, self.motion.force, 0.0)
         return Powers(0.0, self.motion.power(reactions), self.motion.damping_power)
 
-    def power(self, force: Array) -> float:
+    def power(self, force: Array) -> Any:
         """The power of forces on the free degrees of freedom.
 
         Parameters
         ----------
-        force : ndarray, shape (n,)
+        force : ndarray, shape (..., n)
             N and N·m, in the frame's axes.
 
         Returns
         -------
-        float
+        float or ndarray, shape (P,)
             W, of the absolute motion.
         """
-        whole = np.zeros(self.body.size)
-        whole[self.body.free] = force
+        whole = np.zeros((*force.shape[:-1], self.body.size))
+        whole[..., self.body.free] = force
         return self.motion.power(whole)
 
     @cached_property
@@ -155,11 +173,45 @@ class DeformedBody:
         tuple of scipy.sparse.csr_matrix
             By accelerations, by velocities and by q, (n, n).
         """
+        by_a, by_v, by_q = self._derivatives(exact)
+        return self._free(by_a), self._free(by_v), self._free(by_q)
+
+    def _derivatives(self, exact: Wanted) -> tuple[Any, Any, Any]:
+        """By accelerations, by velocities and by q, values (..., entries)."""
         parts = dict(zip(PARTS, self.motion.tangents(exact), strict=True))
         by_v, by_q = (
             sum(parts[name] for name in names) for names in (DAMPING_PARTS, STIFFNESS_PARTS)
         )
-        return self._free(parts["M"]), self._free(by_v), self._free(by_q)
+        return parts["M"], by_v, by_q
+
+    @cached_property
+    def _inner(self) -> tuple[Mask, Pattern]:
+        """Which entries are between free degrees of freedom, and where they are among these."""
+        rows, cols, free = self.stack.rows, self.stack.cols, np.zeros(self.body.size, dtype=bool)
+        free[self.body.free] = True
+        inner, number = free[rows] & free[cols], np.cumsum(free) - 1
+        indptr = np.searchsorted(number[rows[inner]], np.arange(len(self.body.free) + 1))
+        return inner, Pattern(len(self.body.free), number[cols[inner]], indptr)
+
+    @property
+    def sparsity(self) -> Pattern:
+        """Where the entries of all matrices are."""
+        return self._inner[1]
+
+    def derivatives(self, exact: Wanted = True) -> list[Array]:
+        """The derivatives of the residual at several times, as values on `sparsity`.
+
+        Parameters
+        ----------
+        exact : bool or (float, float)
+            As of `tangents`.
+
+        Returns
+        -------
+        list of ndarray
+            By accelerations, by velocities and by q, (P, entries).
+        """
+        return [values[..., self._inner[0]] for values in self._derivatives(exact)]
 
     def _free(self, values: Array) -> sp.csr_matrix:
         """The matrix (n, n) of values (entries,)."""
@@ -242,7 +294,7 @@ class MovingBody:
 
     def displaced(
         self,
-        t: float,
+        t: ArrayLike,
         q: ArrayLike,
         velocity: ArrayLike,
         acceleration: ArrayLike,
@@ -253,9 +305,9 @@ class MovingBody:
 
         Parameters
         ----------
-        t : float
-            s.
-        q, velocity, acceleration : array_like, shape (n,)
+        t : float or array_like, shape (P,)
+            s; several times give one state with a first axis of these.
+        q, velocity, acceleration : array_like, shape (n,) or (P, n)
             Free degrees of freedom, m and rad, and their first two rates, in the moving frame.
         near : DeformedBody, optional
             A neighbouring state: at the same time, its kinematics are not computed again.
@@ -274,13 +326,23 @@ class MovingBody:
         """
         check_body(self.body)
         values = [np.asarray(x, dtype=float) for x in (q, velocity, acceleration)]
-        if any(x.shape != self.body.free.shape for x in values):
+        n, times = len(self.body.free), np.asarray(t, dtype=float)
+        if times.ndim > 1 or any(x.shape != (*times.shape, n) for x in values):
             raise InputError(
-                f"q, velocity, acceleration: expected {len(self.body.free)} numbers each"
+                f"q, velocity, acceleration: expected {n} numbers each, at each of the times"
             )
-        at = float(t)
-        now = near.now if near is not None and near.t == at else self.motion.at(at)
-        return DeformedBody(self._stack, self.motion, now, at, *values)
+        now: Kinematics | list[Kinematics]
+        if near is not None and np.array_equal(near.t, times):
+            now = near.now
+        else:
+            now = (
+                list(map(self.motion.at, times.tolist()))
+                if times.ndim
+                else self.motion.at(float(times))
+            )
+        return DeformedBody(
+            self._stack, self.motion, now, times if times.ndim else float(times), *values
+        )
 
     def trim(self, t: float) -> DeformedBody:
         """The equilibrium of the body at rest in its moving frame, at finite displacements.
