@@ -1,41 +1,43 @@
-"""What the nonlinear integrators share: states of the model, Newton's matrix, the energy ledger."""
+"""What the nonlinear integrators share: states of the model, Newton's matrices, the energy
+ledger."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError, SingularSystemError
+from assembly.linalg.combination import Pattern
 from assembly.linalg.factorization import Factorization
 from modal.transient.integrators.stages import Force, Stages, State
-from modal.transient.step_matrices import Factor, factorized
+from modal.transient.step_matrices import OnPattern, PatternFactor, SharedPattern
 from modal.types import Array
 
 WORKS = ("load_work", "drive_work", "damper_work")
 
 
 @dataclass(frozen=True)
-class _Near:
+class Near:
     """What a neighbouring state of a mechanism starts from, stored: as of a `DeformedState`."""
 
     path: Array
     gradients: Array
 
     @classmethod
-    def of(cls, memory: Mapping[str, Array], name: str) -> _Near | None:
-        return cls(memory[name], memory[f"{name} gradients"]) if name in memory else None
+    def of(cls, memory: Mapping[str, Array]) -> Near | None:
+        return cls(memory["near"], memory["near gradients"]) if "near" in memory else None
 
-
-def _guess(name: str, near: Any) -> dict[str, Array]:
-    """What `_Near` takes, of a state; nothing of a body alone."""
-    if getattr(near, "path", None) is None:
-        return {}
-    return {name: near.path, f"{name} gradients": near.gradients}
+    @classmethod
+    def last(cls, states: Any) -> Near | None:
+        """That of the last one of several states; nothing of a body alone."""
+        if getattr(states, "path", None) is None:
+            return None
+        return cls(states.path[:, -1], states.gradients[:, -1])
 
 
 def middles(q: Array, v: Array, h: float) -> list[Array]:
@@ -53,10 +55,53 @@ def predicted(last: Array, before: Array, earlier: Array) -> Array:
     return 3.0 * (last - before) + earlier
 
 
+class StepMatrices:
+    """M, C and K of several steps, or one for all of them, and Newton's matrices
+    w₀ M + w₁ C + w₂ K, factorized.
+
+    values (3, P, entries): on the pattern.
+    """
+
+    def __init__(self, pattern: SharedPattern, values: Array, weights: Array) -> None:
+        self.pattern, self.values = pattern, values
+        whole = np.tensordot(weights, values, 1)
+        self._factors = [PatternFactor(OnPattern(pattern, own)) for own in whole]
+        self.weights = weights
+
+    @property
+    def last(self) -> StepMatrices:
+        """Those of the last step."""
+        if len(self._factors) == 1:
+            return self
+        return StepMatrices(self.pattern, self.values[:, -1:], self.weights)
+
+    def _number(self, step: int) -> int:
+        return min(step, len(self._factors) - 1)
+
+    def product(self, step: int, by_a: Array, by_v: Array, by_q: Array) -> Array:
+        """M a + C v + K q (n,) of vectors (n,)."""
+        own = OnPattern(self.pattern, self.values[:, self._number(step)])
+        return np.asarray((own @ np.stack([by_a, by_v, by_q])).sum(axis=0))
+
+    def solve(self, b: Array, step: int = 0) -> Array:
+        """By Newton's matrix of a step."""
+        return self._factors[self._number(step)].solve(b)
+
+    @cached_property
+    def mass(self) -> OnPattern:
+        """M of the first step."""
+        return OnPattern(self.pattern, self.values[0, 0])
+
+    def destroy(self) -> None:
+        for factor in self._factors:
+            factor.destroy()
+
+
 class Newton:
     """Newton's method in the steps of a model with `displaced`, and the energies of its states."""
 
     nothing = np.zeros(len(WORKS))  # work at the start, J
+    together = 1  # steps that are solved as one
     ITERATIONS = 24
     TOLERANCE = 1e-10  # of the error that a step leaves, against the displacement
     TANGENT = 3  # iterations in whose time a new step matrix is formed and used
@@ -65,18 +110,17 @@ class Newton:
 
     def __init__(self, model: Any, load: Force) -> None:
         self.model, self.load = model, load
-        self.factor: Factor | None = None
+        self.factor: StepMatrices | None = None
         self._near: Any = None
         self.rate = 0.0  # of the first two corrections of the last step
         self.afresh = False  # whether each step forms its own matrix
-        self._arguments: tuple[Any, ...] = ()  # of the last state: t, q, v, a and its guess
+        self.taken = 0  # iterations of the last step
         self._made_for = 0.0  # step of the matrix
-        self._made_at: tuple[Any, ...] = ()  # and its state
+        self._pattern: SharedPattern | None = None
         self._ended: tuple[float, Array, Array, Any] | None = None
 
-    def state(self, t: float, q: Array, v: Array, a: Array) -> Any:
-        """The model displaced, its joints closed from the last state."""
-        self._arguments = (t, q, v, a, self._near)
+    def state(self, t: Any, q: Array, v: Array, a: Array) -> Any:
+        """The model displaced at a time, or several, its joints closed from the last state."""
         self._near = self.model.displaced(t, q, v, a, near=self._near)
         return self._near
 
@@ -118,19 +162,27 @@ class Newton:
         )
 
     def powers(self, at: Any, force: Array) -> Array:
-        """Power (3,), W, of loads, drives and dampers in a state."""
+        """Power (3, ...), W, of loads, drives and dampers in a state."""
         own = at.powers
         loads = own.loads + (at.power(force) if np.any(force) else 0.0)
-        return np.array([loads, own.drives, own.dampers])
+        return np.stack(np.broadcast_arrays(loads, own.drives, own.dampers))
 
     def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         """From t to t + h; ConvergenceError where Newton's method does not converge."""
+        return self.steps(t, h, 1, state)[0]
+
+    def steps(self, t: float, h: float, count: int, state: State) -> list[tuple[State, Stages]]:
+        """Up to `count` steps of h from t, and at least one; half as many where Newton's method
+        does not converge for all of them."""
         near = self._near
         try:
-            return self._step(t, h, state)
+            return self._steps(t, h, count, state)
         except (ConvergenceError, SingularSystemError) as fault:
             self._near = near
             self.destroy()
+            if count > 1:
+                self.together = count // 2
+                return self.steps(t, h, self.together, state)
             raise ConvergenceError(
                 f"integrate: the step from t = {t:.6g} s fails ({fault}); take a shorter step than "
                 f"{h:.3g} s",
@@ -138,9 +190,12 @@ class Newton:
             ) from fault
 
     def size(self, change: Array, q: Array, moved: Array) -> float:
-        """Of a change against TOLERANCE of the displacements and their change in a step."""
-        size, scale = float(np.linalg.norm(change)), np.linalg.norm(q) + np.linalg.norm(moved)
-        return size / (self.TOLERANCE * float(scale or size)) if size else 0.0
+        """Of a change (..., n) against TOLERANCE of the displacements and their change in a step,
+        the largest."""
+        sizes, *both = (np.linalg.norm(x, axis=-1) for x in (change, q, moved))
+        scale = both[0] + both[1]
+        scale = self.TOLERANCE * np.where(scale > 0.0, scale, sizes)
+        return float(np.max(sizes / np.where(scale > 0.0, scale, 1.0)))
 
     def corrected(self, x: Array, correction: Callable[[Array], tuple[Array, float]]) -> Array:
         """The root x of the equations of a step, by Newton's method.
@@ -167,8 +222,11 @@ class Newton:
                 continue
             x, rate = x + change, max(ahead, self.TRUSTED) if last else 1.0
             if size <= 1.0 or size * rate <= 1.0 - rate:
+                self.taken = number + 1
                 if self.afresh:
                     self.destroy()
+                elif self.factor is not None:
+                    self.factor = self.factor.last
                 return x
             # A matrix formed after a correction has the square of its rate.
             if size * ahead ** (self.TANGENT * (2 if forms and last else 1)) > 1.0:
@@ -177,39 +235,50 @@ class Newton:
         raise ConvergenceError("Newton's method does not converge")
 
     @abstractmethod
-    def _step(self, t: float, h: float, state: State) -> tuple[State, Stages]: ...
+    def _steps(
+        self, t: float, h: float, count: int, state: State
+    ) -> list[tuple[State, Stages]]: ...
 
     @abstractmethod
-    def matrix(self, at: Any, h: float) -> sp.csr_matrix:
-        """The matrix of Newton's method in a state, for steps of length h."""
+    def weights(self, h: float) -> Array:
+        """Of M, C and K in Newton's matrix, (3,), for steps of length h."""
 
-    def factorize(self, at: Any, h: float) -> Factor:
-        """The factors of the matrix of Newton's method, of the last state, for steps of length
-        h."""
-        self.factor = factorized(self.matrix(at, h))
-        self._made_for, self._made_at = h, self._arguments
+    def derivatives(self, at: Any, h: float) -> Array:
+        """M, C and K of a state or several, (3, P, entries)."""
+        return np.stack(np.broadcast_arrays(*at.derivatives()))
+
+    def factorize(self, at: Any, h: float) -> StepMatrices:
+        """The matrices of Newton's method in a state or several, for steps of length h."""
+        if self._pattern is None:
+            self._pattern = SharedPattern(at.sparsity)
+        found = self.derivatives(at, h)
+        values = np.zeros((*found.shape[:2], len(self._pattern.rows)))
+        values[..., self._pattern.places] = found
+        self.factor, self._made_for = StepMatrices(self._pattern, values, self.weights(h)), h
         return self.factor
 
     def memory(self) -> dict[str, Array]:
         """What the next step takes from earlier ones besides the state, as arrays."""
-        out = _guess("near", self._near)
-        out["rates"] = np.array([self.rate, self.afresh])
+        out = {"rates": np.array([self.rate, self.afresh]), "together": np.array(self.together)}
+        if getattr(self._near, "path", None) is not None:
+            out |= {"near": self._near.path, "near gradients": self._near.gradients}
         if self.factor is not None:
-            *at, guess = self._made_at
-            out |= _guess("guess", guess) | {
-                name: np.asarray(value)
-                for name, value in zip("htqva", (self._made_for, *at), strict=True)
-            }
+            pattern = self.factor.pattern
+            out |= {"h": np.array(self._made_for), "matrices": self.factor.values}
+            out |= {"columns": pattern.columns, "starts": pattern.starts}
         return out
 
     def recall(self, memory: Mapping[str, Array]) -> None:
-        """Continue with what `memory` gave: the same matrix and the same guess, bit by bit."""
-        self.rate, self.afresh = memory.get("rates", np.zeros(2)).tolist()
+        """Continue with what `memory` gave: the same matrices and the same guess, bit by bit."""
+        self.rate, self.afresh = memory["rates"].tolist()
+        self.together = int(memory["together"])
+        self._near = Near.of(memory)
         if "h" in memory:
-            self._near = _Near.of(memory, "guess")
-            at = self.state(float(memory["t"]), memory["q"], memory["v"], memory["a"])
-            self.factorize(at, float(memory["h"]))
-        self._near = _Near.of(memory, "near")
+            columns, starts = memory["columns"], memory["starts"]
+            whole = Pattern(len(starts), columns, np.append(starts, len(columns)))
+            self._pattern, self._made_for = SharedPattern(whole), float(memory["h"])
+            weights = self.weights(self._made_for)
+            self.factor = StepMatrices(self._pattern, memory["matrices"], weights)
 
     def renew_for(self, h: float) -> None:
         """Drop the matrix where it belongs to another step length."""

@@ -27,17 +27,19 @@ step is symmetric in time and of second order.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from scipy.interpolate import BarycentricInterpolator
 
 from assembly.errors import InputError
 from modal.eigen.tolerances import ZERO
 from modal.transient.integrators.generalized_alpha import AlphaParameters
 from modal.transient.integrators.stages import Force, Stages, State
 from modal.transient.loads import InertiaLoads, Load
-from modal.transient.newton import Newton, middles, predicted
+from modal.transient.newton import Near, Newton, StepMatrices, middles, predicted
+from modal.transient.step_matrices import OnPattern
 from modal.types import Array
 
 BALANCED = 1e-10  # of the largest part of the energy: the error that a step may leave
@@ -50,10 +52,15 @@ class NonlinearAlpha(Newton, AlphaParameters):
     """
 
     order = 2
+    NUMBERS = 512  # displacements of the steps that are solved as one
+    MOST = 10  # such steps
+    NODES = 4  # of them have matrices of their own
+    SLOW = 8  # iterations from which fewer steps are solved as one, and half as many: more
 
     def __init__(self, model: Any, load: Force, rho_infinity: float = 1.0) -> None:
         Newton.__init__(self, model, load)
         AlphaParameters.__init__(self, rho_infinity)
+        self._block: tuple[list[State], Array, Any] = ([], np.zeros(0), None)
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
         """The state at t, with the accelerations at t and where the method expects it."""
@@ -62,45 +69,110 @@ class NonlinearAlpha(Newton, AlphaParameters):
         ahead, A = (self.alpha_m - self.alpha_f) * h, a
         if ahead:
             A = self.acceleration(t + ahead, q + ahead * v + 0.5 * ahead**2 * a, v + ahead * a)
+        self.together = self._most(len(q))
         return State(q, v, np.concatenate([A, a, powers, *middles(q, v, h)]))
 
-    def _step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
-        am, af, beta, gamma = self.alpha_m, self.alpha_f, self.beta, self.gamma
+    def _most(self, n: int) -> int:
+        return min(self.MOST, max(1, self.NUMBERS // max(n, 1)))
+
+    def _steps(self, t: float, h: float, count: int, state: State) -> list[tuple[State, Stages]]:
         q, v, n = state.q, state.v, len(state.q)
         A, a, powers, carried = np.split(state.carried, (n, 2 * n, 2 * n + 3))
-        force, at = self.load(t + h), None
+        *earlier, last = carried.reshape(3, n)[::-1]
+        times, at = t + h * np.arange(1, count + 1), None
+        force = np.array([self.load(s) for s in times.tolist()])
 
-        def motion(A_new: Array) -> tuple[Array, Array, Array]:
-            a_new = ((1.0 - am) * A_new + am * A - af * a) / (1.0 - af)
-            q_new = q + h * v + h * h * ((0.5 - beta) * A + beta * A_new)
-            return q_new, v + h * ((1.0 - gamma) * A + gamma * A_new), a_new
-
-        def correction(A_new: Array) -> tuple[Array, float]:
+        def correction(x: Array) -> tuple[Array, float]:
             nonlocal at
-            q_new, v_new, a_new = motion(A_new)
-            at = self.state(t + h, q_new, v_new, a_new)
-            factor = self.factor or self.factorize(at, h)
-            change = np.asarray(factor.solve(force - at.residual))
-            return change, beta * h * h * self.size(change, q_new, h * v_new)
+            at = self.state(times, *x[:3])
+            matrices = self.factor or self.factorize(at, h)
+            new = self._path(h, np.stack([q, v, a, A]), x, force - at.residual, matrices)
+            return new - x, self.size(new[0] - x[0], new[0], h * new[1])
 
         self.renew_for(h)
-        earlier = carried.reshape(3, n)
-        ahead = 2.0 * (predicted(*earlier) - q) - h * v
-        A_new = self.corrected((ahead / (h * h) - (0.5 - beta) * A) / beta, correction)
-        q_new, v_new, a_new = motion(A_new)
-        after = self.powers(at, force)
-        middle = 0.5 * (q + q_new), 0.5 * (v + v_new)
-        work = 0.5 * h * (powers + after)
-        stages = Stages(np.array([0.5]), np.ones(1), middle[0][None], middle[1][None], work)
-        carried = np.concatenate([A_new, a_new, after, middle[0], *earlier[:2]])
-        return State(q_new, v_new, carried), stages
+        x = np.zeros((4, count, n))
+        x[0] = last
+        if count == 1:
+            x[0, 0] = 2.0 * predicted(last, *earlier[::-1]) - q
+            x[3, 0] = ((x[0, 0] - q - h * v) / (h * h) - (0.5 - self.beta) * A) / self.beta
+            x[1, 0] = v + h * ((1.0 - self.gamma) * A + self.gamma * x[3, 0])
+            x[2, 0] = self._accelerated(A, a) + self._inertia * x[3, 0]
+        x = self.corrected(x, correction)
+        if self.taken > self.SLOW:
+            self.together = max(1, count // 2)
+        elif 2 * self.taken <= self.SLOW + 2 and count == self.together:
+            self.together = min(2 * count, self._most(n))
+        assert at is not None
+        self._near, found = Near.last(at), []
+        middle, after = [*earlier, last], self.powers(at, force)
+        for k in range(count):
+            q_new, v_new, a_new, A_new = x[:, k]
+            middle.append(0.5 * (q + q_new))
+            ends = np.concatenate([A_new, a_new, after[:, k], *middle[:-4:-1]])
+            mean = middle[-1], 0.5 * (v + v_new)
+            work = 0.5 * h * (powers + after[:, k])
+            stages = Stages(np.array([0.5]), np.ones(1), mean[0][None], mean[1][None], work)
+            found.append((State(q_new, v_new, ends), stages))
+            q, v, powers = q_new, v_new, after[:, k]
+        self._block = [own for own, _ in found], times, at
+        return found
 
-    def matrix(self, at: Any, h: float) -> sp.csr_matrix:
-        """That of Newton's method for the accelerations A₁."""
-        by_v, by_q = self.gamma * h, self.beta * h * h
-        inertia = (1.0 - self.alpha_m) / (1.0 - self.alpha_f)
-        M, C, K = at.tangents((by_v / by_q, inertia / by_q))
-        return inertia * M + by_v * C + by_q * K
+    @property
+    def _inertia(self) -> float:
+        return (1.0 - self.alpha_m) / (1.0 - self.alpha_f)
+
+    def _accelerated(self, A: Array, a: Array) -> Array:
+        """a₁ less its part by A₁."""
+        return (self.alpha_m * A - self.alpha_f * a) / (1.0 - self.alpha_f)
+
+    def _path(
+        self, h: float, start: Array, x: Array, unbalanced: Array, matrices: StepMatrices
+    ) -> Array:
+        """q, v, a and A (4, P, n) at the ends of P steps from `start`, by equations linear about
+        x."""
+        out, (q, v, a, A) = np.empty_like(x), start
+        for k, (at_q, at_v, at_a, _) in enumerate(x.swapaxes(0, 1)):
+            q, v = q + h * v + h * h * (0.5 - self.beta) * A, v + h * (1.0 - self.gamma) * A
+            a = self._accelerated(A, a)
+            known = matrices.product(k, at_a - a, at_v - v, at_q - q)
+            A = matrices.solve(unbalanced[k] + known, k)
+            q, v = q + self.beta * h * h * A, v + self.gamma * h * A
+            a = a + self._inertia * A
+            out[:, k] = q, v, a, A
+        return out
+
+    def weights(self, h: float) -> Array:
+        """Of Newton's method for the accelerations A₁."""
+        return np.array([self._inertia, self.gamma * h, self.beta * h * h])
+
+    def derivatives(self, at: Any, h: float) -> Array:
+        """Of one step those along its accelerations; of several those of some, and cubics in time
+        through them."""
+        count = len(at.q)
+        if count == 1:
+            inertia, by_v, by_q = self.weights(h)
+            return np.stack(np.broadcast_arrays(*at.derivatives((by_v / by_q, inertia / by_q))))
+        nodes = np.unique(np.linspace(0, count - 1, self.NODES).round().astype(int))
+        found = super().derivatives(at if len(nodes) == count else at.at(nodes), h)
+        others = BarycentricInterpolator(nodes, found, axis=1)
+        return np.asarray(others(np.arange(count)))
+
+    def ended(self, t: float, q: Array, v: Array) -> Any:
+        """The state at the end of a step, its energies and momenta those of all steps that have
+        been solved with it."""
+        states, times, at = self._block
+        number = next((k for k, own in enumerate(states) if own.q is q and own.v is v), None)
+        if number is None:
+            return super().ended(t, q, v)
+        if isinstance(at, _Measured):
+            return at.of_step(number)
+        whole = (
+            np.stack(x) for x in zip(*((own.q, own.v, 0.0 * own.v) for own in states), strict=True)
+        )
+        still = self.model.displaced(times, *whole, near=at)
+        found = _Measured(still.energies, still.momenta)
+        self._block = states, times, found
+        return found.of_step(number)
 
     def change_step(self, t: float, state: State, new: float) -> State:
         """The state as a step of length `new` expects it."""
@@ -111,6 +183,18 @@ class NonlinearAlpha(Newton, AlphaParameters):
         return State(state.q, state.v, np.concatenate([still, *points]))
 
 
+@dataclass(frozen=True)
+class _Measured:
+    """Energies and momenta of states (P,)."""
+
+    energies: Any
+    momenta: Any
+
+    def of_step(self, k: int) -> _Measured:
+        parts = (self.energies, self.momenta)
+        return _Measured(*(type(part)(*(x[k] for x in vars(part).values())) for part in parts))
+
+
 class EnergyMomentum(Newton):
     """`State.carried`: the last three midpoints, the energy of the balance, the step's length."""
 
@@ -118,14 +202,13 @@ class EnergyMomentum(Newton):
 
     def __init__(self, model: Any, load: Force) -> None:
         super().__init__(model, load)
-        self._mass: sp.csr_matrix | None = None
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
         """The state at t, with midpoints before it and its energy."""
         energy = self.ended(t, q, v).energies.total
         return State(q, v, np.concatenate([*middles(q, v, h), [energy, h]]))
 
-    def _step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
+    def _steps(self, t: float, h: float, count: int, state: State) -> list[tuple[State, Stages]]:
         q, v, n = state.q, state.v, len(state.q)
         *earlier, (start, _) = np.split(state.carried, (n, 2 * n, 3 * n))
         middle, end, force = t + 0.5 * h, t + h, self.load(t + 0.5 * h)
@@ -135,10 +218,9 @@ class EnergyMomentum(Newton):
             nonlocal work, balanced, alpha, last
             at = self.state(middle, q + 0.5 * h * vm, vm, (2.0 / h) * (vm - v))
             factor = self.factor or self.factorize(at, h)
-            assert self._mass is not None
             work = h * self.powers(at, force)
             q_new, v_new, balanced = q + h * vm, 2.0 * vm - v, not np.any(work[:2])
-            d = self._direction(vm, at.symmetries)
+            d = self._direction(vm, factor.mass, at.symmetries)
             unbalanced = force - at.residual + alpha * d
             change = np.asarray(factor.solve(unbalanced))
             size, gap = float(np.linalg.norm(change)), 0.0
@@ -147,7 +229,7 @@ class EnergyMomentum(Newton):
                 energies, by_force = ended.energies, np.asarray(factor.solve(d))
                 largest = abs(energies.kinetic) + abs(energies.strain) + abs(energies.gravity)
                 # The energy's derivatives by v_m. Its second ones are those of the matrix.
-                slope = h * ended.residual + 2.0 * (self._mass @ v_new)
+                slope = h * ended.residual + 2.0 * (factor.mass @ v_new)
                 gained = float((slope + h * unbalanced) @ change)
                 push = float((slope + 2.0 * h * unbalanced) @ by_force)
                 gap = energies.total - start - float(work[2]) + gained
@@ -168,20 +250,18 @@ class EnergyMomentum(Newton):
         due = start + float(work[2])
         if not balanced:
             due = self.ended(end, q_new, v_new).energies.total
-        return State(q_new, v_new, np.concatenate([q_m, *earlier[:2], [due, h]])), stages
+        ends = np.concatenate([q_m, *earlier[:2], [due, h]])
+        return [(State(q_new, v_new, ends), stages)]
 
-    def matrix(self, at: Any, h: float) -> sp.csr_matrix:
-        """That of Newton's method for v_m; its mass also gives the direction of α d."""
-        M, C, K = at.tangents()
-        self._mass = M
-        return (2.0 / h) * M + C + (0.5 * h) * K
+    def weights(self, h: float) -> Array:
+        """Of Newton's method for v_m; its mass also gives the direction of α d."""
+        return np.array([2.0 / h, 1.0, 0.5 * h])
 
-    def _direction(self, vm: Array, symmetries: Array) -> Array:
+    def _direction(self, vm: Array, mass: OnPattern, symmetries: Array) -> Array:
         """d: momentum of the motion v_m without resultant and moment."""
-        assert self._mass is not None
-        momentum = np.asarray(self._mass @ vm)
+        momentum = np.asarray(mass @ vm)
         if symmetries.shape[1]:
-            fields = np.asarray(self._mass @ symmetries)
+            fields = (mass @ symmetries.T).T
             share = np.linalg.solve(symmetries.T @ fields, symmetries.T @ momentum)
             momentum = momentum - fields @ share
         return momentum

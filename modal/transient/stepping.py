@@ -40,13 +40,14 @@ DEEPEST = int(np.ceil(-np.log2(ZERO)))  # halvings of the span: such a step is c
 @dataclass(frozen=True)
 class Accepted:
     """An accepted step: from `start` (s) by `length` (s) to `state`, by its parts with their
-    stages."""
+    stages. last: of those that have been solved as one."""
 
     start: float
     length: float
     state: State
     parts: tuple[tuple[float, float, Stages], ...]
     fraction: float
+    last: bool = True
 
 
 def attempted(
@@ -82,9 +83,27 @@ class FixedSteps:
         (t0, t1), h = self.t_span, self.first_length
         while self.done < self.count:
             t = t0 + (t1 - t0) * (self.done / self.count)
-            state, parts = self._step(t, h, state)
-            self.done += 1
-            yield Accepted(t, h, state, parts, self.done / self.count)
+            found = self._together(t, h, state) or [self._step(t, h, state)]
+            for number, (state, parts) in enumerate(found, 1):
+                self.done += 1
+                t = t0 + (t1 - t0) * ((self.done - 1) / self.count)
+                ends = number == len(found)
+                yield Accepted(t, h, state, parts, self.done / self.count, ends)
+
+    def _together(
+        self, t: float, h: float, state: State
+    ) -> list[tuple[State, tuple[tuple[float, float, Stages], ...]]]:
+        """The states after steps that the integrator solves as one, and their parts; none where it
+        takes each by itself, or where the next one begins with parts."""
+        count = min(getattr(self.integrator, "together", 1), self.count - self.done)
+        if count == 1 or self.level:
+            return []
+        try:
+            found = self.integrator.steps(t, h, count, state)  # type: ignore[attr-defined]
+        except ConvergenceError:
+            self.level = 1
+            return []
+        return [(own, ((t + h * k, h, stages),)) for k, (own, stages) in enumerate(found)]
 
     def _step(
         self, t: float, h: float, state: State

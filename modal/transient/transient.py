@@ -272,7 +272,8 @@ def integrate(
                     t = span[1] if ended else accepted.start + accepted.length
                     now = accepted.state
                     recorder.add(t, now.q, now.v, energies.row(t, now))
-                    if stored and (ended or time.monotonic() - saved >= checkpoint_interval):
+                    due = time.monotonic() - saved >= checkpoint_interval
+                    if stored and (ended or (due and accepted.last)):
                         stored.save(accepted.state, energies, steps, recorder, integrator)
                         saved = time.monotonic()
                 bar.update(accepted.fraction - bar.n)
