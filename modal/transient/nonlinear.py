@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import BarycentricInterpolator
 
 from assembly.errors import InputError
 from modal.eigen.tolerances import ZERO
@@ -52,10 +51,10 @@ class NonlinearAlpha(Newton, AlphaParameters):
     """
 
     order = 2
-    NUMBERS = 512  # displacements of the steps that are solved as one
-    MOST = 10  # such steps
-    NODES = 4  # of them have matrices of their own
-    SLOW = 8  # iterations from which fewer steps are solved as one, and half as many: more
+    NUMBERS = 800  # displacements of the steps that are solved as one
+    MOST = 16  # such steps
+    NODES = 5  # of them have matrices of their own
+    FEW, MANY = 5, 8  # iterations up to which more steps are solved as one, and above which fewer
 
     def __init__(self, model: Any, load: Force, rho_infinity: float = 1.0) -> None:
         Newton.__init__(self, model, load)
@@ -91,16 +90,17 @@ class NonlinearAlpha(Newton, AlphaParameters):
 
         self.renew_for(h)
         x = np.zeros((4, count, n))
-        x[0] = last
+        moved = last - earlier[1]
+        x[0], x[1] = last + (0.5 + np.arange(1, count + 1))[:, None] * moved, moved / h
         if count == 1:
             x[0, 0] = 2.0 * predicted(last, *earlier[::-1]) - q
             x[3, 0] = ((x[0, 0] - q - h * v) / (h * h) - (0.5 - self.beta) * A) / self.beta
             x[1, 0] = v + h * ((1.0 - self.gamma) * A + self.gamma * x[3, 0])
             x[2, 0] = self._accelerated(A, a) + self._inertia * x[3, 0]
         x = self.corrected(x, correction)
-        if self.taken > self.SLOW:
+        if self.taken > self.MANY:
             self.together = max(1, count // 2)
-        elif 2 * self.taken <= self.SLOW + 2 and count == self.together:
+        elif self.taken <= self.FEW and count == self.together:
             self.together = min(2 * count, self._most(n))
         assert at is not None
         self._near, found = Near.last(at), []
@@ -154,8 +154,8 @@ class NonlinearAlpha(Newton, AlphaParameters):
             return np.stack(np.broadcast_arrays(*at.derivatives((by_v / by_q, inertia / by_q))))
         nodes = np.unique(np.linspace(0, count - 1, self.NODES).round().astype(int))
         found = super().derivatives(at if len(nodes) == count else at.at(nodes), h)
-        others = BarycentricInterpolator(nodes, found, axis=1)
-        return np.asarray(others(np.arange(count)))
+        powers = np.vander(np.linspace(-1.0, 1.0, count), len(nodes))
+        return np.einsum("kp,mpe->mke", powers @ np.linalg.inv(powers[nodes]), found)
 
     def ended(self, t: float, q: Array, v: Array) -> Any:
         """The state at the end of a step, its energies and momenta those of all steps that have
