@@ -211,7 +211,8 @@ class DeformedBody:
         list of ndarray
             By accelerations, by velocities and by q, (P, entries).
         """
-        return [values[..., self._inner[0]] for values in self._derivatives(exact)]
+        inner, _ = self._inner
+        return [np.atleast_2d(values)[:, inner] for values in self._derivatives(exact)]
 
     def _free(self, values: Array) -> sp.csr_matrix:
         """The matrix (n, n) of values (entries,)."""

@@ -210,12 +210,13 @@ def test_no_step_is_divided_where_stiff_modes_change_sign(monkeypatch: pytest.Mo
     system = moving.freeze(0.0)
     q = 10.0 * np.linalg.solve(system.stiffness.toarray(), system.Q)
     step, steps = 0.02 * np.pi / modal.solve(system, k=1).eigenvalues[0].imag, []
-    attempt = NonlinearAlpha._step
+    attempt = NonlinearAlpha._steps
 
-    def counted(self: NonlinearAlpha, t: float, h: float, state: State) -> Any:
-        steps.append(h)
-        return attempt(self, t, h, state)
+    def counted(self: NonlinearAlpha, t: float, h: float, count: int, state: State) -> Any:
+        found = attempt(self, t, h, count, state)
+        steps.extend([h] * len(found))
+        return found
 
-    monkeypatch.setattr(NonlinearAlpha, "_step", counted)
+    monkeypatch.setattr(NonlinearAlpha, "_steps", counted)
     modal.integrate(moving, (0.0, 20 * step), (q, 0.0 * q), step=step, nonlinear=True)
-    assert len(steps) == 20
+    assert steps == pytest.approx([step] * 20)

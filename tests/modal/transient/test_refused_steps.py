@@ -65,13 +65,14 @@ def test_a_step_of_soft_links_is_not_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_step_whose_matrix_is_singular_is_divided(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Newton iterate may lie where the tangent has no inverse: the step is too long."""
-    factorized, lengths = newton.factorized, []
+    """A Newton iterate may lie where the tangent has no inverse: two steps are solved one by one,
+    and the first is too long."""
+    factor, lengths = newton.PatternFactor, []
 
-    def first_fails(matrix: object) -> object:
-        if len(lengths) == 1:
+    def first_fail(matrix: object) -> object:
+        if len(lengths) <= 2:
             raise SingularSystemError("a matrix is singular")
-        return factorized(matrix)
+        return factor(matrix)
 
     original = NonlinearAlpha.factorize
 
@@ -79,12 +80,12 @@ def test_a_step_whose_matrix_is_singular_is_divided(monkeypatch: pytest.MonkeyPa
         lengths.append(h)
         return original(self, at, h)
 
-    monkeypatch.setattr(newton, "factorized", first_fails)
+    monkeypatch.setattr(newton, "PatternFactor", first_fail)
     monkeypatch.setattr(NonlinearAlpha, "factorize", factorize)
     machine = two_links()
     rest = (np.zeros(machine.freeze(0.0).n),) * 2
     out = modal.integrate(machine, (0.0, 2e-3), rest, nonlinear=True, step=1e-3)
-    assert lengths[:2] == [1e-3, 5e-4]
+    assert lengths[:3] == [1e-3, 1e-3, 5e-4]
     assert out.sizes["time"] == 3
 
 
