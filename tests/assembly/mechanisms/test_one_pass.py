@@ -107,17 +107,55 @@ def test_newtons_tangents_come_with_the_force(planar: bool) -> None:
     assert_allclose(linearized.force, whole.force, rtol=0, atol=1e-13 * np.abs(whole.force).max())
 
 
-def test_what_dampers_take_needs_no_force(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In frames at rest: the work of the part of the forces that is odd in the velocities."""
+def of_all_families() -> list[assembly.Body]:
     sheet = gallery.sheet(2, 1, "q4", (0.3, 0.1), (0.0, 0.0), assembly.steel, clamped=None)
-    parts = [
+    return [
         *bodies(),
         assembly.beam(0.3, SECTION, assembly.steel, 2, mu=1e-4).with_damping(b=1e-4),
         assembly.bar(0.4, 1e-5, assembly.steel, 3).with_damping(b=1e-3),
         sheet.with_damping(a=0.3, b=1e-4),
         assembly.weld([bodies()[3], bodies()[0].placed((0.1, 0, 0))]),
     ]
-    whole = motion(parts, loaded=False)
+
+
+def test_several_instants_are_each_of_them() -> None:
+    """Forces, energies, momenta, powers and derivatives."""
+    ones, rng = [motion(of_all_families())], np.random.default_rng(8)
+    for _ in range(2):
+        rows = [rng.normal(size=x.shape) for x in (ones[0].twist, ones[0].motion, ones[0].loading)]
+        path = ones[0].path * rng.uniform(0.5, 1.5, size=ones[0].path.shape)
+        ones.append(BodiesMotion(ones[0].stack, *rows, path))
+    several = BodiesMotion(
+        ones[0].stack,
+        *(
+            np.stack([getattr(own, name) for own in ones])
+            for name in ("twist", "motion", "loading")
+        ),
+        np.stack([own.path for own in ones], axis=1),
+    )
+    r, gravity = rng.normal(size=(*several.twist.shape[:2], 3)), np.array([1.0, -2.0, 3.0])
+    R = rng.normal(size=(*r.shape, 3))
+    force = rng.normal(size=several.path[0].shape)
+    energies, momenta = several.energies(r, R, gravity), several.momenta(r, R)
+    for k, own in enumerate(ones):
+        alone, moved = own.energies(r[k], R[k], gravity), own.momenta(r[k], R[k])
+        pairs = [
+            (several.force[k], own.force),
+            (several.damping_power[k], own.damping_power),
+            (several.power(force)[k], own.power(force[k])),
+            (momenta.linear[k], moved.linear),
+            (momenta.angular[k], moved.angular),
+            *((getattr(energies, name)[k], x) for name, x in vars(alone).items()),
+            *zip(several.tangents(True)[:, k], own.tangents(True), strict=True),
+        ]
+        for found, expected in pairs:
+            size = np.abs(expected).max()
+            assert_allclose(found, expected, rtol=0, atol=1e-13 * size)
+
+
+def test_what_dampers_take_needs_no_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In frames at rest: the work of the part of the forces that is odd in the velocities."""
+    whole = motion(of_all_families(), loaded=False)
     u, v, a = whole.path
     odd = whole.force - replace(whole, path=np.stack([u, -v, a])).force
     at = replace(whole)

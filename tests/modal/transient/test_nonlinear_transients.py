@@ -72,6 +72,65 @@ def test_steps_take_few_forces_and_few_matrices(monkeypatch: pytest.MonkeyPatch)
     assert counts["_motion"] <= 20 + 1
 
 
+@pytest.mark.parametrize("rho", [1.0, 0.7])
+@pytest.mark.parametrize("name", ["arm", "links"])
+def test_steps_that_are_solved_together_are_those_solved_one_by_one(
+    name: str, rho: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With their energies, momenta and works, under loads, drives that give, and damping."""
+    section = assembly.rectangle(0.02, 0.006)
+    bars = [
+        assembly.beam(length, section, assembly.steel, 2, planar=True).with_damping(b=1e-5)
+        for length in (0.4, 0.3)
+    ]
+    model: Any
+    if name == "arm":
+        arm = assembly.beam(0.5, section, assembly.steel, 3, clamped="start", planar=True)
+        model = assembly.moving(arm.with_damping(a=0.5), assembly.ramp(5.0, 60.0))
+        probe = ("beam", 3, "uy")
+    else:
+        model = assembly.Mechanism(
+            {"one": bars[0], "two": bars[1]},
+            [
+                assembly.revolute("ground", (0, 0), "one", "start", name="A"),
+                assembly.revolute("one", "end", "two", "start", name="B"),
+            ],
+            [
+                assembly.driver("A", assembly.Uniform(rate=12.0, start=0.0)),
+                assembly.driver("B", 0.3, stiffness=40.0, damping=0.05),
+            ],
+            gravity=(0.0, -9.81, 0.0),
+        )
+        probe = ("two", 2, "uy")
+    system = model.freeze(0.0)
+    q = np.linalg.solve(system.stiffness.toarray(), system.Q)
+    loads = [modal.Harmonic(probe, 2.0, 40.0)]
+    runs, blocks = [], set()
+    attempt = NonlinearAlpha._steps
+
+    def counted(self: NonlinearAlpha, *arguments: Any) -> Any:
+        found = attempt(self, *arguments)
+        blocks.add(len(found))
+        return found
+
+    monkeypatch.setattr(NonlinearAlpha, "_steps", counted)
+    for most in (1, 16):
+        monkeypatch.setattr(NonlinearAlpha, "MOST", most)
+        runs.append(
+            modal.integrate(
+                model, (0.0, 0.02), (q, 0.0 * q), nonlinear=True, step=4e-4, rho_infinity=rho,
+                loads=loads, probes="all", every=3,
+            )
+        )  # fmt: skip
+        assert max(blocks) == most
+    size = max(float(np.abs(runs[0][part]).max()) for part in ("kinetic_energy", "strain_energy"))
+    for part in runs[0].data_vars:
+        expected, found = runs[0][part].values, runs[1][part].values
+        energy = runs[0][part].dims == ("time",)
+        atol = 1e-7 * (size if energy else np.abs(expected).max())
+        np.testing.assert_allclose(found, expected, rtol=0, atol=atol, err_msg=part)
+
+
 def test_small_vibrations_are_the_linear_ones() -> None:
     """A cantilever on a turning hub: a small disturbance of the trim follows the linear equations
     about it."""
