@@ -52,7 +52,7 @@ class NonlinearAlpha(Newton, AlphaParameters):
 
     order = 2
     NUMBERS = 800  # displacements of the steps that are solved as one
-    MOST = 16  # such steps
+    MOST = 20  # such steps
     NODES = 5  # of them have matrices of their own
     FEW, MANY = 5, 8  # iterations up to which more steps are solved as one, and above which fewer
 
@@ -100,8 +100,8 @@ class NonlinearAlpha(Newton, AlphaParameters):
         x = self.corrected(x, correction)
         if self.taken > self.MANY:
             self.together = max(1, count // 2)
-        elif self.taken <= self.FEW and count == self.together:
-            self.together = min(2 * count, self._most(n))
+        elif self.taken <= self.FEW:
+            self.together = max(self.together, min(2 * count, self._most(n)))
         assert at is not None
         self._near, found = Near.last(at), []
         middle, after = [*earlier, last], self.powers(at, force)

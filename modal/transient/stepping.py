@@ -95,9 +95,10 @@ class FixedSteps:
     ) -> list[tuple[State, tuple[tuple[float, float, Stages], ...]]]:
         """The states after steps that the integrator solves as one, and their parts; none where it
         takes each by itself, or where the next one begins with parts."""
-        count = min(getattr(self.integrator, "together", 1), self.count - self.done)
-        if count == 1 or self.level:
+        left, most = self.count - self.done, getattr(self.integrator, "together", 1)
+        if most == 1 or self.level:
             return []
+        count = -(-left // -(-left // most))  # of equal parts of what is left
         try:
             found = self.integrator.steps(t, h, count, state)  # type: ignore[attr-defined]
         except ConvergenceError:
