@@ -274,7 +274,7 @@ class Newton:
         self.together = int(memory["together"])
         self._near = Near.of(memory)
         if "h" in memory:
-            columns, starts = memory["columns"], memory["starts"]
+            columns, starts = (memory[name].astype(np.intp) for name in ("columns", "starts"))
             whole = Pattern(len(starts), columns, np.append(starts, len(columns)))
             self._pattern, self._made_for = SharedPattern(whole), float(memory["h"])
             weights = self.weights(self._made_for)

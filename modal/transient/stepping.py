@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.linalg as la
@@ -37,6 +37,9 @@ PER_CYCLE = {2: 120, 4: 40, 6: 20}  # steps a cycle of these modes and of the lo
 DEEPEST = int(np.ceil(-np.log2(ZERO)))  # halvings of the span: such a step is called too small
 
 
+Parts: TypeAlias = "tuple[tuple[float, float, Stages], ...]"  # starts, lengths, s
+
+
 @dataclass(frozen=True)
 class Accepted:
     """An accepted step: from `start` (s) by `length` (s) to `state`, by its parts with their
@@ -45,17 +48,20 @@ class Accepted:
     start: float
     length: float
     state: State
-    parts: tuple[tuple[float, float, Stages], ...]
+    parts: Parts
     fraction: float
     last: bool = True
 
 
 def attempted(
-    integrator: Integrator, t: float, h: float, state: State, last: float | None = None
-) -> tuple[State, Stages] | ConvergenceError:
-    """A step of h after one of `last` (s; None: unknown), or why the integrator refuses it."""
+    integrator: Any, t: float, h: float, state: State, last: float | None = None, count: int = 1
+) -> list[tuple[State, Stages]] | ConvergenceError:
+    """A step of h after one of `last` (s; None: unknown), or up to `count`, or why the integrator
+    refuses it."""
     try:
-        return integrator.step(t, h, state if h == last else integrator.change_step(t, state, h))
+        state = state if h == last else integrator.change_step(t, state, h)
+        many = count > 1
+        return integrator.steps(t, h, count, state) if many else [integrator.step(t, h, state)]
     except ConvergenceError as refusal:
         return refusal
 
@@ -83,32 +89,24 @@ class FixedSteps:
         (t0, t1), h = self.t_span, self.first_length
         while self.done < self.count:
             t = t0 + (t1 - t0) * (self.done / self.count)
-            found = self._together(t, h, state) or [self._step(t, h, state)]
+            found = self._whole(t, h, state) or [self._divided(t, h, state)]
             for number, (state, parts) in enumerate(found, 1):
+                start = t0 + (t1 - t0) * (self.done / self.count)
                 self.done += 1
-                t = t0 + (t1 - t0) * ((self.done - 1) / self.count)
-                ends = number == len(found)
-                yield Accepted(t, h, state, parts, self.done / self.count, ends)
+                last = number == len(found)
+                yield Accepted(start, h, state, parts, self.done / self.count, last)
 
-    def _together(
-        self, t: float, h: float, state: State
-    ) -> list[tuple[State, tuple[tuple[float, float, Stages], ...]]]:
-        """The states after steps that the integrator solves as one, and their parts; none where it
-        takes each by itself, or where the next one begins with parts."""
+    def _whole(self, t: float, h: float, state: State) -> list[tuple[State, Parts]]:
+        """The states after the next step, or after those that the integrator solves as one, and
+        their parts; none where it refuses, or where steps begin with parts."""
         left, most = self.count - self.done, getattr(self.integrator, "together", 1)
-        if most == 1 or self.level:
-            return []
         count = -(-left // -(-left // most))  # of equal parts of what is left
-        try:
-            found = self.integrator.steps(t, h, count, state)  # type: ignore[attr-defined]
-        except ConvergenceError:
-            self.level = 1
-            return []
+        found = [] if self.level else attempted(self.integrator, t, h, state, h, count)
+        if isinstance(found, ConvergenceError):
+            self.level, found = 1, []
         return [(own, ((t + h * k, h, stages),)) for k, (own, stages) in enumerate(found)]
 
-    def _step(
-        self, t: float, h: float, state: State
-    ) -> tuple[State, tuple[tuple[float, float, Stages], ...]]:
+    def _divided(self, t: float, h: float, state: State) -> tuple[State, Parts]:
         """The state after one step, and its parts."""
         total, ticks, level, last = 1 << DIVISIONS, 0, self.level, h
         parts: list[tuple[float, float, Stages]] = []
@@ -120,7 +118,7 @@ class FixedSteps:
                     raise result
                 level += 1
                 continue
-            (state, stages), last = result, length
+            ((state, stages),), last = result, length
             parts.append((start, length, stages))
             ticks += total >> level
             if level and ticks % (total >> max(level - 3, 0)) == 0:
@@ -217,9 +215,7 @@ class AdaptiveSteps:
                     self.ticks, self.level = 0, self._coarsest(self.piece)
             yield Accepted(t, h, state, parts, (reached - t0) / (t1 - t0))
 
-    def _compared(
-        self, t: float, h: float, state: State
-    ) -> tuple[State, State, tuple[tuple[float, float, Stages], ...]] | None:
+    def _compared(self, t: float, h: float, state: State) -> tuple[State, State, Parts] | None:
         """The state after a step h and after two steps of h/2, with the parts of these; None where
         a step is refused."""
         whole = attempted(self.integrator, t, h, state)
@@ -227,10 +223,12 @@ class AdaptiveSteps:
         if isinstance(whole, ConvergenceError) or isinstance(first, ConvergenceError):
             return None
         middle, half = t + 0.5 * h, 0.5 * h
-        second = attempted(self.integrator, middle, half, first[0], half)
+        ((fine, before),) = first
+        second = attempted(self.integrator, middle, half, fine, half)
         if isinstance(second, ConvergenceError):
             return None
-        return whole[0], second[0], ((t, half, first[1]), (middle, half, second[1]))
+        ((fine, after),), ((coarse, _),) = second, whole
+        return coarse, fine, ((t, half, before), (middle, half, after))
 
     def _errors(
         self, t: float, h: float, coarse: State, fine: State, before: State
