@@ -248,9 +248,8 @@ class BodiesMotion:
             share = np.reshape(weights[body] + damping * family.mass_damping, (-1, 1, 1))
             if np.any(share):
                 own = share * self._of(family, family.inertia_moments, passage)
-                np.add.at(
-                    out, (..., np.broadcast_to(body, own.shape[-3]), slice(None), slice(None)), own
-                )
+                at: Any = (..., np.broadcast_to(body, own.shape[-3]), slice(None), slice(None))
+                np.add.at(out, at, own)
         return out
 
     def _of(
