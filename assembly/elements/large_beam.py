@@ -38,6 +38,7 @@ from assembly.elements.large_rotation import (
     STEP,
     Turn,
     inertia_gradient,
+    rate_slopes,
     relative_turns,
     spin_inverse_transposed,
     value_and_jacobian,
@@ -283,6 +284,17 @@ class LargeBeam:
             on_seen = at.of_load(load, own)
         of_motion = motion.coefficients if static else None
         return self._with_inertia(at, on_seen, inertia, of_motion, drag)
+
+    def rate_slopes(self, motion: BeamMotion, rates: Rates) -> tuple[Array, Array]:
+        """Derivatives (..., E, n, n) of the forces by velocities and by accelerations, of a motion
+        with complex steps of n displacements in its first axis."""
+        (drag, resistance), inertia = rates, self.shapes.stations.inertia
+        found = rate_slopes(inertia, motion.points, motion.turns, drag[..., None, :, :])
+        by_v, by_a = (np.sum(self._lengths[..., None] * each, axis=-3) for each in found)
+        if resistance is not None:
+            slopes = np.moveaxis(motion.deformation.value.imag, 0, -1) / STEP
+            by_v = by_v + slopes.swapaxes(-1, -2) @ resistance @ slopes
+        return by_v, by_a
 
     def tangent_slope(self, d: Array, coefficients: Array) -> Array:
         """The derivative (E, 12, 12) by s of the tangent at s d, under s coefficients, at s = 0.

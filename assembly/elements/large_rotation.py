@@ -219,6 +219,41 @@ def _product(turns: Sequence[Turn]) -> Any:
     return first
 
 
+def rate_slopes(
+    inertia: SectionInertia, x: Any, turns: Sequence[Turn], drag: Array
+) -> tuple[Array, Array]:
+    """Derivatives (..., n, n) of the forces of `inertia_gradient` on n DOFs by the rates of these.
+
+    x and turns are `Taylor`s with complex steps of the n displacements in their first axis. Along
+    the motion ∂ẋ/∂q̇ = ∂x/∂q and ∂ẍ/∂q̇ = 2 ∂ẋ/∂q, so that with Z = ∂(x + R s)/∂q the forces
+    ∫ Zᵀ(ẍ + W ẋ) dm have the derivatives ∫ Zᵀ(2 Ż + W Z) dm by q̇ and ∫ ZᵀZ dm by q̈.
+    """
+    by_v: Any = 0.0
+    by_a: Any = 0.0
+    for part in inertia.parts:
+        R = section_rotation(part, turns).data[:2]
+        both = np.concatenate([x.data[:2, ..., None], R], axis=-1).imag / STEP
+        both = np.ascontiguousarray(np.moveaxis(both, 1, -2))  # (2, ..., 3, n, 4)
+        shape = both.shape[1:]
+        Z, rate = both
+        turned = np.matmul(drag, Z.reshape(*shape[:-2], -1)).reshape(shape)
+        loaded = Z.reshape(*shape[:-3], -1, 4) @ part.moments
+        loaded = loaded.reshape(shape).swapaxes(-3, -2).reshape(*shape[:-3], shape[-2], 12)
+        of_rates, of_accelerations = (
+            each.transpose(*range(each.ndim - 3), -3, -1, -2).reshape(*shape[:-3], 12, -1)
+            for each in (2.0 * rate + turned, Z)
+        )
+        by_v, by_a = by_v + loaded @ of_rates, by_a + loaded @ of_accelerations
+    return by_v, by_a
+
+
+def stepped(y: Array, columns: Any = slice(None)) -> AnyArray:
+    """Copies of y (..., m), with a complex step of each of the columns, in a leading axis."""
+    m = y.shape[-1]
+    steps = 1j * STEP * np.eye(m)[columns]
+    return np.asarray(y + steps.reshape(-1, *(1,) * (y.ndim - 1), m))
+
+
 def value_and_jacobian(
     gradient: Callable[[AnyArray], AnyArray], y: Array, columns: Any = slice(None)
 ) -> tuple[Array, Array]:
@@ -227,9 +262,7 @@ def value_and_jacobian(
     gradient takes all shifted copies at once, in a leading axis. columns: of the derivative, that
     are wanted; the others are zero.
     """
-    m = y.shape[-1]
-    steps = 1j * STEP * np.eye(m)[columns]
-    both = np.asarray(gradient(y + steps.reshape(-1, *(1,) * (y.ndim - 1), m)))
-    derivative = np.zeros((*both.shape[1:], m))
+    both = np.asarray(gradient(stepped(y, columns)))
+    derivative = np.zeros((*both.shape[1:], y.shape[-1]))
     derivative[..., columns] = np.moveaxis(both.imag, 0, -1) / STEP
     return both[0].real, derivative

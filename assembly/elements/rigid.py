@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.family import Displaced, ElementFamily, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
-from assembly.elements.large_rotation import Turn, inertia_gradient
+from assembly.elements.large_rotation import Turn, inertia_gradient, rate_slopes, stepped
 from assembly.elements.moments import section_moments
 from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import SectionInertia, joined
@@ -56,18 +56,31 @@ class RigidFamily(FiniteMotion):
     def element_forces(
         self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
     ) -> AnyArray:
-        motion = coefficients if static else None
-        drag = None if rates is None else rates[0]
-        path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
-        moved, turn = self.points + path[..., :3], Turn(path[..., 3:])
-        force, (moment,) = inertia_gradient(self.inertia, moved, [turn], motion, drag)
+        return self._forces_on(self._moved(state, rates is not None), coefficients, rates, static)
+
+    def _moved(self, state: AnyArray, rates: bool = True) -> tuple[Any, Turn]:
+        """Places (..., E, 3) and turns of the nodes."""
+        path: Any = Taylor.of(*np.split(state, 3, axis=-1)) if rates else state
+        return self.points + path[..., :3], Turn(path[..., 3:])
+
+    def _forces_on(
+        self, moved: tuple[Any, Turn], c: Array, rates: Rates | None, static: bool = True
+    ) -> AnyArray:
+        (x, turn), drag = moved, None if rates is None else rates[0]
+        motion = c if static else None
+        force, (moment,) = inertia_gradient(self.inertia, x, [turn], motion, drag)
         return np.concatenate([force, moment], axis=-1)
 
+    def element_tangents(
+        self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
+    ) -> tuple[Array, list[Array]]:
+        x, turn = self._moved(stepped(state, self.map.columns))
+        slopes = rate_slopes(self.inertia, x, [turn], rates[0]) if by_rates else ()
+        return self._with_slopes(self._forces_on((x, turn), coefficients, rates, **law), slopes)
+
     def inertia_moments(self, passage: Passage) -> Array:
-        y, rate = self.map.gather(passage.u), self.map.gather(passage.v)
-        path: Any = Taylor.of(y, rate, 0.0 * rate)
-        moved, turn = self.points + path[..., :3], Turn(path[..., 3:])
-        return section_moments(self.inertia, np.ones(len(y)), moved, [turn])
+        x, turn = self._moved(self.map.path(passage))
+        return section_moments(self.inertia, np.ones(len(self.points)), x, [turn])
 
     def displaced(self, passage: Passage) -> Displaced:
         """M of the rotated bodies; what the load adds is in `geometric`."""
