@@ -200,8 +200,7 @@ class BeamFamily(FiniteMotion):
         self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
     ) -> tuple[Array, list[Array]]:
         motion = self._large.moved(stepped(state, self.map.columns), coefficients)
-        forces = self._large.forces(motion, rates, **law)
-        return self._with_slopes(forces, self._large.rate_slopes(motion, rates) if by_rates else ())
+        return self._with_slopes(*self._large.tangents(motion, rates, by_rates, **law))
 
     def _moved(self, passage: Passage) -> BeamMotion:
         return passage.once(
@@ -268,7 +267,8 @@ class BeamFamily(FiniteMotion):
         return self._large.strain_energy(self._moved(passage))
 
     def _strain_rates(self, passage: Passage) -> Array:
-        return np.asarray(self._moved(passage).deformation.rate)
+        motion = self._moved(passage)
+        return np.asarray(motion.last(motion.deformation.rate)[..., 0, :])
 
     def inertia_moments(self, passage: Passage) -> Array:
         return self._large.moments(self._moved(passage))

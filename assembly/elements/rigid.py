@@ -7,6 +7,7 @@ the whole body in place of a section.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.family import Displaced, ElementFamily, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
-from assembly.elements.large_rotation import Turn, inertia_gradient, rate_slopes, stepped
+from assembly.elements.large_rotation import (
+    Masses,
+    Turn,
+    inertia_gradient,
+    motion_of,
+    rate_slopes,
+    rows_first,
+    rows_last,
+    stepped,
+)
 from assembly.elements.moments import section_moments
 from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import SectionInertia, joined
@@ -56,31 +66,40 @@ class RigidFamily(FiniteMotion):
     def element_forces(
         self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
     ) -> AnyArray:
-        return self._forces_on(self._moved(state, rates is not None), coefficients, rates, static)
+        return self._forces_and_vectors(state, coefficients, rates, static)[0]
 
-    def _moved(self, state: AnyArray, rates: bool = True) -> tuple[Any, Turn]:
-        """Places (..., E, 3) and turns of the nodes."""
-        path: Any = Taylor.of(*np.split(state, 3, axis=-1)) if rates else state
-        return self.points + path[..., :3], Turn(path[..., 3:])
+    def _forces_and_vectors(
+        self, state: AnyArray, coefficients: Array, rates: Rates | None, static: bool = True
+    ) -> tuple[AnyArray, list[Any]]:
+        motion, drag = coefficients if static else None, None if rates is None else rates[0]
+        path = motion_of(state, coefficients, rates is not None)
+        x, turns = self._places + path[:3], [Turn(path[3:])]
+        force, moments, vectors = inertia_gradient(self._masses, x, turns, motion, drag)
+        forces = rows_last(np.concatenate([force, *moments], axis=0), state.shape[:-2])
+        return forces[..., 0, :], vectors
 
-    def _forces_on(
-        self, moved: tuple[Any, Turn], c: Array, rates: Rates | None, static: bool = True
-    ) -> AnyArray:
-        (x, turn), drag = moved, None if rates is None else rates[0]
-        motion = c if static else None
-        force, (moment,) = inertia_gradient(self.inertia, x, [turn], motion, drag)
-        return np.concatenate([force, moment], axis=-1)
+    @cached_property
+    def _masses(self) -> list[Masses]:
+        return [Masses(part) for part in self.inertia.parts]
+
+    @cached_property
+    def _places(self) -> AnyArray:
+        return rows_first(self.points[:, None])
 
     def element_tangents(
         self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
     ) -> tuple[Array, list[Array]]:
-        x, turn = self._moved(stepped(state, self.map.columns))
-        slopes = rate_slopes(self.inertia, x, [turn], rates[0]) if by_rates else ()
-        return self._with_slopes(self._forces_on((x, turn), coefficients, rates, **law), slopes)
+        steps = stepped(state, self.map.columns)
+        forces, vectors = self._forces_and_vectors(steps, coefficients, rates, **law)
+        slopes = rate_slopes(self._masses, vectors, rates[0]) if by_rates else ()
+        shape = state.shape[:-1]
+        return self._with_slopes(forces, [A.reshape(*shape, *A.shape[-2:]) for A in slopes])
 
     def inertia_moments(self, passage: Passage) -> Array:
-        x, turn = self._moved(self.map.path(passage))
-        return section_moments(self.inertia, np.ones(len(self.points)), x, [turn])
+        u, v = self.map.gather(passage.u), self.map.gather(passage.v)
+        path = Taylor.of(u, v, 0.0 * v)
+        ones = np.ones(len(self.points))
+        return section_moments(self.inertia, ones, self.points + path[..., :3], [path[..., 3:]])
 
     def displaced(self, passage: Passage) -> Displaced:
         """M of the rotated bodies; what the load adds is in `geometric`."""

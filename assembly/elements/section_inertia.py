@@ -63,13 +63,6 @@ class SectionInertia:
             SectionInertia(0.0 * self.m, 0.0 * self.eta, self.J - at_centre, self.turning),
         )
 
-    @cached_property
-    def moments(self) -> Array:
-        """∫ z zᵀ dm (..., 4, 4), z = (1, s)."""
-        first = self.eta[..., None, :]
-        top = np.concatenate([self.m[..., None, None], first], axis=-1)
-        return np.concatenate([top, np.concatenate([first.swapaxes(-1, -2), self.J], -1)], -2)
-
     def forms(self) -> Array:
         """(..., 10, 6, 6) on (u, φ): mass, the six ω_iω_j, the three unit w, in this order."""
         return np.asarray(sum(part._forms() for part in self.parts))
