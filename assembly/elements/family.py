@@ -242,10 +242,11 @@ class ElementFamily:
         """`force` at several instants, (P, size)."""
         return np.stack([self.force(passage.at(n)) for n in range(len(passage.u))])
 
-    def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[list[Any]]]:
-        """`linearized` at several instants: forces (P, size), and derivatives at each."""
+    def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[tuple[Any, Any]]]:
+        """`linearized` at several instants: forces (P, size), and with numbers of instants the
+        derivatives at these, matrices at one or `Entries` at several."""
         each = [self.linearized(passage.at(n), by) for n in range(len(passage.u))]
-        return np.stack([force for force, _ in each]), [changes for _, changes in each]
+        return np.stack([force for force, _ in each]), [(n, A) for n, (_, A) in enumerate(each)]
 
     def force(self, passage: Passage) -> Array:
         """Forces (size,) at a large displacement in motion, beyond the linear ones of the inertia.

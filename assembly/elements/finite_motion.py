@@ -147,7 +147,7 @@ class FiniteMotion(ElementFamily):
         return mass, drag
 
     def forces_at(self, passage: Passage) -> Array:
-        return np.stack([self.map.vector(own) for own in self._forces(passage)])
+        return self.map.vectors(self._forces(passage))
 
     def force(self, passage: Passage) -> Array:
         return self.map.vector(self._forces(passage))
@@ -166,10 +166,9 @@ class FiniteMotion(ElementFamily):
             forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
         return np.asarray(forces - self._linear(d, c))
 
-    def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[list[Any]]]:
+    def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[tuple[Any, Any]]]:
         force, changes = self._linearized(passage, by)
-        matrices = [[self.map.matrix(A[n]) for A in changes] for n in range(len(force))]
-        return np.stack([self.map.vector(own) for own in force]), matrices
+        return self.map.vectors(force), [(slice(None), [self.map.entries(A) for A in changes])]
 
     def linearized(self, passage: Passage, by: Wanted) -> tuple[Array, list[Any]]:
         force, changes = self._linearized(passage, by)

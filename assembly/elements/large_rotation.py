@@ -8,7 +8,7 @@ The rotations themselves take `Taylor` stacks too, and then have their velocitie
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from math import comb, factorial
 from typing import Any
 
@@ -249,8 +249,8 @@ def inertia_gradient(
         moving = part.turns(turns)
         V = part.vectors(x, moving)
         vectors.append(V)
-        value, a = value_of(V), 0.0
-        if form is not None:
+        value, a = value_of(V), np.zeros(1)
+        if coefficients is not None:
             a = _applied(form, value)
             a[:, :1] += rows_first(coefficients[..., None, 9:])
         if rates is not None:
@@ -276,13 +276,9 @@ def _applied(A: Array, v: AnyArray) -> AnyArray:
 
 def section_rotation(inertia: SectionInertia, turns: Sequence[Taylor]) -> Taylor:
     """R (..., 3, 3) of sections, of the parts of the rotation vectors (..., 3) that move mass."""
-    whole: Any = None
-    for phi in turns:
-        moving = np.einsum("...ij,...j->...i", inertia.turning, phi.data)
-        turn = Turn(Taylor(np.moveaxis(moving, -1, 1))).matrix.data
-        R = Taylor(np.moveaxis(turn, (1, 2), (-2, -1)))
-        whole = R if whole is None else matrix_product(whole, R)
-    return whole
+    moving = (np.einsum("...ij,...j->...i", inertia.turning, phi.data) for phi in turns)
+    rotations = (Turn(Taylor(np.moveaxis(phi, -1, 1))).matrix.data for phi in moving)
+    return reduce(matrix_product, (Taylor(np.moveaxis(R, (1, 2), (-2, -1))) for R in rotations))
 
 
 def rate_slopes(
