@@ -25,6 +25,7 @@ from assembly.dofs import DofMap
 from assembly.elements.family import ElementFamily, Passage, Wanted
 from assembly.elements.large_rotation import spin_inverse_matrix
 from assembly.elements.moments import SIZE, kinetic_energy, momenta, velocity_map
+from assembly.elements.scatter import Entries
 from assembly.system.frozen import PARTS
 from assembly.types import AnyArray, Array, Index
 
@@ -176,16 +177,19 @@ class MovingBodies:
             ]
         return self._apart[key]
 
-    def spread(self, A: sp.csr_matrix, first: int = 0) -> tuple[Index, Array]:
+    def spread(self, A: Any, first: int = 0) -> tuple[Index, Array]:
         """Places among the entries, and values, of a matrix over DOFs from number `first` on."""
+        if isinstance(A, Entries):
+            return self.places(A.rows + first, A.cols + first), A.values
+        A = sp.csr_matrix(A)
         A.sum_duplicates()
         rows = np.repeat(np.arange(A.shape[0]) + first, np.diff(A.indptr))
         return self.places(rows, A.indices + first), A.data
 
     def add(self, values: Array, A: Any, where: slice) -> None:
-        """Add a matrix over the DOFs `where` to values (entries,), in place."""
-        slots, data = self.spread(sp.csr_matrix(A), where.start or 0)
-        values[slots] += data
+        """Add a matrix over the DOFs `where` to values (..., entries), in place."""
+        slots, data = self.spread(A, where.start or 0)
+        values[..., slots] += data
 
     def places(self, rows: Index, cols: Index) -> Index:
         """Where the entries of a matrix are among all."""
@@ -292,11 +296,11 @@ class BodiesMotion:
                 force, each = family.linearized_at(passage, own)
             else:
                 force, only = family.linearized(passage, own)
-                each = [only]
+                each = [(..., only)]
             total[..., where] += force
-            for n, changes in enumerate(each):
+            for n, changes in each:
                 for tangent, A in zip(tangents, changes, strict=False):
-                    stack.add(tangent[n] if self._several else tangent, A, where)
+                    stack.add(tangent[n], A, where)
         if self.step is None:
             self._found["forces"] = total
         return list(tangents)

@@ -17,8 +17,7 @@ made symmetric, less (g·r) I, on φ.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, over, sy
 from assembly.elements.family import Displaced, ElementFamily, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_beam import BeamMotion, LargeBeam
+from assembly.elements.large_rotation import stepped
 from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import joined
 from assembly.kinematics import UNIT_COUNT, skew
@@ -196,6 +196,12 @@ class BeamFamily(FiniteMotion):
         motion = self._large.moved(state, coefficients, rates is not None)
         return self._large.forces(motion, rates, static, foreseen)
 
+    def element_tangents(
+        self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
+    ) -> tuple[Array, list[Array]]:
+        motion = self._large.moved(stepped(state, self.map.columns), coefficients)
+        return self._with_slopes(*self._large.tangents(motion, rates, by_rates, **law))
+
     def _moved(self, passage: Passage) -> BeamMotion:
         return passage.once(
             self, lambda: self._large.moved(self.map.path(passage), passage.coefficients)
@@ -204,18 +210,17 @@ class BeamFamily(FiniteMotion):
     def _forces_of(self, passage: Passage, rates: Rates) -> AnyArray:
         return self._large.forces(self._moved(passage), rates)
 
-    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool | Index]]:
-        chosen = dofs[self.map.index] & (self.map.index >= 0)
-        having, slots = chosen.any(axis=1), np.flatnonzero(chosen.any(axis=0))
-        return [(self._some(E), E, at) for E, at in ((having, slots), (~having, False)) if E.any()]
+    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool]]:
+        having = (dofs[self.map.index] & (self.map.index >= 0)).any(axis=1)
+        return [(self._some(E), E, by) for E, by in ((having, True), (~having, False)) if E.any()]
 
     def _some(self, chosen: Mask) -> BeamFamily:
         arms = None if self.arms is None else self.arms[chosen]
         stations = joined([self.stations], chosen)
         return BeamFamily(self._dofs, self.map.connectivity[chosen], stations, arms)
 
-    def foreseen(self, before: Array, after: Array, c: Array) -> Callable[..., AnyArray]:
-        return partial(self.element_forces, foreseen=self._large.foreseen(before, after, c))
+    def foreseen(self, before: Array, after: Array, c: Array) -> dict[str, Any]:
+        return {"foreseen": self._large.foreseen(before, after, c)}
 
     def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
         stations = [f.stations for f in families]  # type: ignore[attr-defined]
@@ -262,7 +267,8 @@ class BeamFamily(FiniteMotion):
         return self._large.strain_energy(self._moved(passage))
 
     def _strain_rates(self, passage: Passage) -> Array:
-        return np.asarray(self._moved(passage).deformation.rate)
+        motion = self._moved(passage)
+        return np.asarray(motion.last(motion.deformation.rate)[..., 0, :])
 
     def inertia_moments(self, passage: Passage) -> Array:
         return self._large.moments(self._moved(passage))

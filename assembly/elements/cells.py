@@ -169,7 +169,7 @@ def _determinant(J: Array) -> Array:
     """Determinant of (…, d, d), d = 2 or 3."""
     if J.shape[-1] == 2:
         return np.asarray(J[..., 0, 0] * J[..., 1, 1] - J[..., 0, 1] * J[..., 1, 0])
-    crossed = cross(J[..., 1, :], J[..., 2, :])
+    crossed = cross(J[..., 1, :], J[..., 2, :], axis=-1)
     return np.asarray(np.einsum("...i,...i->...", J[..., 0, :], crossed))
 
 
@@ -182,6 +182,6 @@ def _inverse(J: Array) -> tuple[Array, Array]:
         inverse[..., 0, 1], inverse[..., 1, 0] = -J[..., 0, 1], -J[..., 1, 0]
     else:
         for k in range(3):
-            inverse[..., k] = cross(J[..., (k + 1) % 3, :], J[..., (k + 2) % 3, :])
+            inverse[..., k] = cross(J[..., (k + 1) % 3, :], J[..., (k + 2) % 3, :], axis=-1)
     inverse /= determinant[..., None, None]
     return inverse, determinant

@@ -17,7 +17,7 @@ from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import Array, Index, Mask
 
 Rates = tuple[Array, Array | None]  # `Passage.drag`, and the resistance of elements to strain rates
-# Which derivatives of forces: by u alone (False), by u, v and a (True, or v and a of the elements'
+# Which derivatives of forces: by u alone (False), by u, v and a (True, or of elements that have the
 # DOFs with these numbers), or one by u with v and a that change so many times as much.
 Wanted = bool | Index | tuple[float, float]
 
@@ -239,11 +239,11 @@ class ElementFamily:
         """
         raise NotImplementedError
 
-    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool | Index]]:
+    def apart(self, dofs: Mask) -> list[tuple[ElementFamily, Any, bool]]:
         """Families that together are this one, or itself, to linearize some by other means.
 
-        Each with the numbers of its elements, and which of an element's DOFs are among those chosen
-        (size,): `by` of `linearized`.
+        Each with the numbers of its elements, and whether these have DOFs that are chosen (size,):
+        `by` of `linearized`.
         """
         return [(self, slice(None), True)]
 
@@ -251,10 +251,11 @@ class ElementFamily:
         """`force` at several instants, (P, size)."""
         return np.stack([self.force(passage.at(n)) for n in range(len(passage.u))])
 
-    def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[list[Any]]]:
-        """`linearized` at several instants: forces (P, size), and derivatives at each."""
+    def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[tuple[Any, Any]]]:
+        """`linearized` at several instants: forces (P, size), and with numbers of instants the
+        derivatives at these, matrices at one or `Entries` at several."""
         each = [self.linearized(passage.at(n), by) for n in range(len(passage.u))]
-        return np.stack([force for force, _ in each]), [changes for _, changes in each]
+        return np.stack([force for force, _ in each]), [(n, A) for n, (_, A) in enumerate(each)]
 
     def force(self, passage: Passage) -> Array:
         """Forces (size,) at a large displacement in motion, beyond the linear ones of the inertia.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,10 +44,32 @@ class FiniteMotion(ElementFamily):
     def _forces_of(self, passage: Passage, rates: Rates) -> AnyArray:
         return self.element_forces(self.map.path(passage), passage.coefficients, rates)
 
-    def foreseen(self, before: Array, after: Array, c: Array) -> Callable[..., AnyArray]:
-        """`element_forces` for the derivative of `linearized`, with the stresses that a step
-        between displacements (E, n) foresees under coefficients c."""
-        return self.element_forces
+    def element_tangents(
+        self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
+    ) -> tuple[Array, list[Array]]:
+        """Forces (..., E, n) and their derivatives (..., E, n, n) by displacements and, with
+        by_rates, by velocities and accelerations; law: what else `element_forces` takes."""
+        value, found = value_and_jacobian(
+            lambda at: self.element_forces(at, coefficients, rates, **law), state
+        )
+        return value, np.split(found, 3, axis=-1)[: 3 if by_rates else 1]
+
+    def _with_slopes(
+        self, forces: AnyArray, by_rates: Sequence[Array]
+    ) -> tuple[Array, list[Array]]:
+        """Forces and derivatives, of forces with complex steps of the displacements in their first
+        axis, and of derivatives by rates over the DOFs that the elements have."""
+        own = self.map.columns
+        changes = np.zeros((1 + len(by_rates), *forces.shape[1:], forces.shape[-1]))
+        changes[0][..., own] = np.moveaxis(forces.imag, 0, -1) / STEP
+        for change, found in zip(changes[1:], by_rates, strict=True):
+            change[..., own[:, None], own] = found
+        return forces[0].real, list(changes)
+
+    def foreseen(self, before: Array, after: Array, c: Array) -> dict[str, Any]:
+        """What makes of `element_forces` that for the derivative of `linearized`, with the stresses
+        that a step between displacements (E, n) foresees under coefficients c."""
+        return {}
 
     # The linear matrices.
 
@@ -107,16 +129,6 @@ class FiniteMotion(ElementFamily):
 
     # What is beyond that.
 
-    def _derivative(
-        self, forces: Callable[[AnyArray], AnyArray], y: Array, by: Wanted = True
-    ) -> tuple[Array, Array]:
-        """Forces (E, n) and their derivative by y (E, m n), where the elements have DOFs, by their
-        rates at those of `by`."""
-        n, own = self._forms.shape[-1], self.map.columns
-        chosen = by if isinstance(by, np.ndarray) else own
-        columns = np.concatenate([own, n + chosen, 2 * n + chosen])
-        return value_and_jacobian(forces, y, columns[columns < y.shape[-1]])
-
     def _rate_slopes(self, d: Array, coefficients: Array, b: float) -> tuple[Array, Array | None]:
         """The derivatives (E, n, n) by s at s d of M and of the damping of strain rates, s = 0."""
         E, n = d.shape
@@ -136,7 +148,7 @@ class FiniteMotion(ElementFamily):
         return mass, drag
 
     def forces_at(self, passage: Passage) -> Array:
-        return np.stack([self.map.vector(own) for own in self._forces(passage)])
+        return self.map.vectors(self._forces(passage))
 
     def force(self, passage: Passage) -> Array:
         return self.map.vector(self._forces(passage))
@@ -155,10 +167,9 @@ class FiniteMotion(ElementFamily):
             forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
         return np.asarray(forces - self._linear(d, c))
 
-    def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[list[Any]]]:
+    def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[tuple[Any, Any]]]:
         force, changes = self._linearized(passage, by)
-        matrices = [[self.map.matrix(A[n]) for A in changes] for n in range(len(force))]
-        return np.stack([self.map.vector(own) for own in force]), matrices
+        return self.map.vectors(force), [(slice(None), [self.map.entries(A) for A in changes])]
 
     def linearized(self, passage: Passage, by: Wanted) -> tuple[Array, list[Any]]:
         force, changes = self._linearized(passage, by)
@@ -171,27 +182,22 @@ class FiniteMotion(ElementFamily):
         self.check_range(d)
         M, C = self._linear_rates(passage.omega)
         drag = passage.drag, self._resistance(passage.rayleigh[1])
-        by_u = by is False or isinstance(by, tuple)
-        by_v, by_a = by if isinstance(by, tuple) else (0.0, 0.0)
-        rests, law = by is False and not (np.any(v) or np.any(a)), self.element_forces
+        law: dict[str, Any] = {}
         if passage.step is not None:
             before, after = self.map.gather(passage.step)
             law = self.foreseen(before, after, c)
-
-        def forces(at: AnyArray) -> AnyArray:
-            if rests:
-                return law(at, c)
-            if by_u:
-                at = np.concatenate([at, v + by_v * (at - d), a + by_a * (at - d)], axis=-1)
-            return law(at, c, drag)
-
-        value, found = self._derivative(forces, d if by_u else state, by)
+        if by is False and not (np.any(v) or np.any(a)):
+            value, by_d = value_and_jacobian(
+                lambda at: self.element_forces(at, c, **law), d, self.map.columns
+            )
+            blocks = [by_d]
+        else:
+            value, blocks = self.element_tangents(state, c, drag, by is not False, **law)
         linear = [self._linear_inertia(c), C + self._damping, M]
         for A, x in zip(linear, (d, v, a), strict=True):
             value = value - (A @ x[..., None])[..., 0]
-        blocks = np.split(found, found.shape[-1] // d.shape[-1], axis=-1)
-        changes = [A - B for A, B in zip(blocks, along(linear, by), strict=False)]
-        return value + (self._unit_loads @ c[..., None])[..., 0], changes
+        changes = [A - B for A, B in zip(blocks, linear, strict=False)]
+        return value + (self._unit_loads @ c[..., None])[..., 0], along(changes, by)
 
     def tangents(self, passage: Passage) -> tuple[Beyond, sp.csr_matrix]:
         state, c = self.map.path(passage), passage.coefficients
@@ -199,25 +205,23 @@ class FiniteMotion(ElementFamily):
         M, C = self._linear_rates(passage.omega)
         resistance = self._resistance(passage.rayleigh[1])
         undamped = replace(passage, rayleigh=(0.0, 0.0)).drag, None
-        _, whole = self._derivative(lambda at: self.element_forces(at, c, undamped), state)
-        by_d, by_v, by_a = np.split(whole, 3, axis=-1)
+        _, (by_d, by_v, by_a) = self.element_tangents(state, c, undamped)
         D, K, static = np.zeros_like(M), np.zeros_like(M), by_d
         if passage.rests:
             by_v = 0.5 * (by_v - by_v.transpose(0, 2, 1))
         else:
-            _, static = self._derivative(lambda d: self.element_forces(d, c), state[:, :n])
+            static = value_and_jacobian(
+                lambda d: self.element_forces(d, c), state[:, :n], self.map.columns
+            )[1]
             K = by_d - static
         if resistance is not None or np.any(passage.rayleigh[0]):
             mass_damping = replace(passage, omega=0.0 * passage.omega).drag
-
-            def damping(at: Array) -> Array:
-                at = np.concatenate([at, 0.0 * at[..., :n]], axis=-1)
-                drag = self.element_forces(at, c, (mass_damping, resistance), static=False)
-                inertia = self.element_forces(at, c, (0.0 * mass_damping, None), static=False)
-                return np.asarray(drag - inertia)
-
-            _, by_both = self._derivative(damping, state[:, : 2 * n])
-            D, K = symmetric(by_both[..., n:]), K + by_both[..., :n]
+            at = np.concatenate([state[:, : 2 * n], 0.0 * state[:, :n]], axis=-1)
+            drag, inertia = (
+                self.element_tangents(at, c, rates, static=False)[1]
+                for rates in ((mass_damping, resistance), (0.0 * mass_damping, None))
+            )
+            D, K = symmetric(drag[1] - inertia[1]), K + (drag[0] - inertia[0])
         matrices = (symmetric(by_a) - M, by_v - C, D - self._damping, K)
         beyond = Beyond(*(self.map.matrix(matrix) for matrix in matrices))
         own = static - self._linear_inertia(c)

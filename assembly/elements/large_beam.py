@@ -26,6 +26,7 @@ stiffer by three times its stretch: the two agree to the order of the strain, no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,9 +37,14 @@ from assembly.elements.beam_shapes import BeamShapes
 from assembly.elements.family import Rates
 from assembly.elements.large_rotation import (
     STEP,
+    Masses,
     Turn,
     inertia_gradient,
+    motion_of,
+    rate_slopes,
     relative_turns,
+    rows_first,
+    rows_last,
     spin_inverse_transposed,
     value_and_jacobian,
 )
@@ -52,10 +58,10 @@ MOST_BENT = 1.0  # rad between an element's nodes
 
 @dataclass(frozen=True)
 class Strain(Jets):
-    """Strains (Γ, κ) of E elements at Q points each beyond those linear in φ, u′ and φ′, body axes.
+    """Strains (Γ, κ) at Q points of E elements each beyond those linear in φ, u′ and φ′, body axes.
 
-    t, c (E, Q, 3) and radius2 (E, Q, 1) as above; turn: of φ, and du, dphi: u′ and φ′ (..., E, Q,
-    3).
+    t, c (3, 1, Q, E, 1, 1) and radius2 (1, ...) as above; turn: of φ, and du, dphi: u′ and φ′
+    (3, 1, Q, E, ...).
     """
 
     t: AnyArray
@@ -81,7 +87,7 @@ class Strain(Jets):
     @cached_property
     def _grown(self) -> Any:
         """|t + Γ + κ × c|² − 1 without cancellation; no conjugate, so that complex steps pass."""
-        return np.sum(self._line * (self._line + 2.0 * self.t), axis=-1, keepdims=True)
+        return _dot(self._line, self._line + 2.0 * self.t)
 
     @cached_property
     def _length(self) -> Any:
@@ -90,24 +96,22 @@ class Strain(Jets):
 
     @cached_property
     def _twist(self) -> Any:
-        return np.sum(self.t * self._kappa, axis=-1, keepdims=True)
+        return _dot(self.t, self._kappa)
 
     @cached_property
     def second_order(self) -> Any:
-        """(Γ, κ) less γ = u′ − φ × t and φ′, (..., E, Q, 6)."""
+        """(Γ, κ) less γ = u′ − φ × t and φ′, (6, 1, Q, E, ...)."""
         t = self.t
-        stretch = self._grown / (1.0 + self._length) - np.sum(
-            t * self._line, axis=-1, keepdims=True
-        )
+        stretch = self._grown / (1.0 + self._length) - _dot(t, self._line)
         axial = (stretch + 0.5 * self.radius2 * self._twist * self._twist) * t
         gamma = self._gamma + axial - (self.du - cross(self.turn.phi, t))
-        return np.concatenate([gamma, self._kappa - self.dphi], axis=-1)
+        return np.concatenate([gamma, self._kappa - self.dphi], axis=0)
 
     def second_order_gradient(self, resultants: Any) -> tuple[Any, Any, Any]:
-        """Derivatives by φ, u′ and φ′ (..., E, Q, 3) of the work of given resultants on it."""
+        """Derivatives by φ, u′ and φ′ of the work of given resultants on it."""
         t, turn = self.t, self.turn
-        F, Mo = resultants[..., :3], resultants[..., 3:]
-        N = np.sum(F * t, axis=-1, keepdims=True)
+        F, Mo = resultants[:3], resultants[3:]
+        N = _dot(F, t)
         lean = (t + self._line) / self._length - t
         force = F + N * lean
         couple = Mo + N * (cross(self.c, lean) + self.radius2 * self._twist * t)
@@ -118,68 +122,76 @@ class Strain(Jets):
 
 
 class BeamMotion(Jets):
-    """Elements whose nodes move by d (..., E, 12), an array or its jet, under coefficients of the
-    motion (12,) or (E, 12)."""
+    """Elements whose nodes move by d (12, 1, 1, E, steps, instants), an array or its jet, under
+    coefficients of the motion.
 
-    def __init__(self, law: LargeBeam, d: Any, coefficients: AnyArray) -> None:
-        self.law, self.d, self.coefficients = law, d, coefficients
+    Components come first, then an axis for several vectors, one of points or of both nodes, that of
+    the elements, that of complex steps and that of instants. leading: the axes of the last two.
+    """
+
+    def __init__(
+        self, law: LargeBeam, d: Any, coefficients: AnyArray, leading: tuple[int, ...]
+    ) -> None:
+        self.law, self.d, self.coefficients, self.leading = law, d, coefficients, leading
+
+    def last(self, a: Any) -> Any:
+        """Arrays (n, 1, Q, E, steps, instants), or their jets, as (leading, E, Q, n)."""
+        return rows_last(a, self.leading)
 
     @cached_property
     def _turns(self) -> Turn:
-        """Of both nodes, (..., E, 2, 3)."""
+        """Of both nodes, (3, 1, 2, E, ...)."""
         return Turn(_of_nodes(self.d))
 
     @cached_property
     def ends(self) -> Any:
-        """Motion (..., E, 12) of the elements' ends."""
+        """Motion (12, 1, 1, E, ...) of the elements' ends."""
         d, arms = self.d, self.law.arms
         if arms is None:
             return d
         moved: Any = self._turns.moved(arms)
-        first, last = d[..., :3] + moved[..., 0, :], d[..., 6:9] + moved[..., 1, :]
-        return np.concatenate([first, d[..., 3:6], last, d[..., 9:]], axis=-1)
+        first, last = d[:3] + moved[:, :, :1], d[6:9] + moved[:, :, 1:]
+        return np.concatenate([first, d[3:6], last, d[9:]], axis=0)
 
     @cached_property
     def frame(self) -> Turn:
-        """Of the elements' frames, (..., E, 1, 3): the mean of their nodes' rotation vectors."""
-        return Turn(0.5 * (self.d[..., None, 3:6] + self.d[..., None, 9:]))
+        """Of the elements' frames, (3, 1, 1, E, ...): the mean of their nodes' rotation vectors."""
+        return Turn(0.5 * (self.d[3:6] + self.d[9:]))
 
     @cached_property
     def seen(self) -> Any:
-        """Motion (..., E, 12) of the ends as seen from the frame, which is at the first one."""
-        apart = self.ends[..., None, 6:9] - self.ends[..., None, :3]
-        moved = (apart + self.frame.back.moved(self.law.span + apart))[..., 0, :]
+        """Motion (12, 1, 1, E, ...) of the ends as seen from the frame, which is at the first
+        one."""
+        apart = self.ends[6:9] - self.ends[:3]
+        moved = apart + self.frame.back.moved(self.law.span + apart)
         turned = relative_turns(self.frame.phi, _of_nodes(self.d))
-        parts = [0.0 * moved, turned[..., 0, :], moved, turned[..., 1, :]]
-        return np.concatenate(parts, axis=-1)
+        parts = [0.0 * moved, turned[:, :, :1], moved, turned[:, :, 1:]]
+        return np.concatenate(parts, axis=0)
 
     @cached_property
     def fields(self) -> Any:
-        """u, φ and their derivatives by ξ (..., E, Q, 12) in the frame."""
+        """u, φ and their derivatives by ξ (12, 1, Q, E, ...) in the frame."""
         y: Any = element_product(self.law.shapes.fields, self.seen)
         return y + _under(self.law.shapes.own_fields, self.coefficients)
 
     @cached_property
     def strain(self) -> Strain:
         """At the points."""
-        y, shapes = self.fields, self.law.shapes
-        st, stretch = shapes.stations, 1.0 / shapes.jacobian[..., None]
-        du, dphi = y[..., 6:9] * stretch, y[..., 9:] * stretch
-        radius2 = st.radius2[..., None]
-        return Strain(shapes.tangent, st.tension_centre, radius2, Turn(y[..., 3:6]), du, dphi)
+        y, law = self.fields, self.law
+        du, dphi = y[6:9] / law.jacobian, y[9:] / law.jacobian
+        return Strain(law.tangent, law.tension_centre, law.radius2, Turn(y[3:6]), du, dphi)
 
     @cached_property
     def deformation(self) -> Any:
-        """ρ (..., E, 6), which the strain energy ½ ρᵀHρ counts."""
+        """ρ (6, 1, 1, E, ...), which the strain energy ½ ρᵀHρ counts."""
         moved = element_product(self.law.shapes.relative, self.seen)
-        return moved + element_product(self.law.averaged, self.strain.second_order, points=True)
+        return moved + element_product(self.law.averaged, self.strain.second_order)
 
     @cached_property
     def points(self) -> Any:
-        """Places (..., E, Q, 3) of the points: the frame carries them."""
-        X, u = self.law.shapes.stations.X, self.fields[..., :3]
-        carried = self.frame.moved(X - self.law.shapes.ends[:, None, 0] + u)
-        return X + (self.ends[..., None, :3] + u + carried)
+        """Places (3, 1, Q, E, ...) of the points: the frame carries them."""
+        u = self.fields[:3]
+        return self.law.points + (self.ends[:3] + u + self.frame.moved(self.law.arm + u))
 
     @property
     def turns(self) -> list[Turn]:
@@ -187,41 +199,43 @@ class BeamMotion(Jets):
         return [self.frame, self.strain.turn]
 
     def of_load(self, load: Any, own: Any) -> Any:
-        """Forces (..., E, 12) on `seen` of Hρ (..., E, 6) and the elements' own resultants."""
-        shapes, j = self.law.shapes, self.law.shapes.jacobian[..., None]
-        resultants = element_product(shapes.balance, load) + own
+        """Forces (12, 1, 1, E, ...) on `seen` of Hρ (6, ...) and the elements' own resultants."""
+        law = self.law
+        resultants = element_product(law.shapes.balance, load) + own
         by_phi, by_du, by_dphi = self.strain.second_order_gradient(resultants)
-        gradient = np.concatenate([j * by_phi, by_du, by_dphi], axis=-1)
-        forces: Any = element_product(self.law.on_strains, gradient, points=True)
-        return forces + element_product(self.law.relative, load)
+        gradient = np.concatenate([law.jacobian * by_phi, by_du, by_dphi], axis=0)
+        forces: Any = element_product(law.on_strains, gradient)
+        return forces + element_product(law.relative, load)
 
     def on_nodes(self, forces: Any, torque: Any = 0.0, on_ends: Any = 0.0) -> Any:
-        """Forces (..., E, 12) on the nodes of those on `seen`, of a torque (..., E, 3) on the
+        """Forces (12, 1, 1, E, ...) on the nodes of those on `seen`, of a torque (3, ...) on the
         frame, in its axes, and of forces on the ends."""
-        own, moved = Turn(_of_nodes(self.seen)), self.seen[..., 6:9]
-        pull = self.frame.turned(forces[..., None, 6:9])[..., 0, :]
+        own, moved = Turn(_of_nodes(self.seen)), self.seen[6:9]
+        pull = self.frame.turned(forces[6:9])
         spun = spin_inverse_transposed(own.phi, _of_nodes(forces))
-        on_frame = torque + cross(forces[..., 6:9], self.law.span[:, 0] + moved)
-        on_frame = on_frame - np.sum(own.turned(spun), axis=-2)
+        on_frame = torque + cross(forces[6:9], self.law.span + moved)
+        on_frame = on_frame - np.sum(own.turned(spun), axis=2, keepdims=True)
         turns = self._turns.back.spin(spun)
-        both = 0.5 * self.frame.back.spin(on_frame[..., None, :])[..., 0, :]
-        parts = [-pull, turns[..., 0, :] + both, pull, turns[..., 1, :] + both]
-        total = on_ends + np.concatenate(parts, axis=-1)
+        both = 0.5 * self.frame.back.spin(on_frame)
+        parts = [-pull, turns[:, :, :1] + both, pull, turns[:, :, 1:] + both]
+        total = on_ends + np.concatenate(parts, axis=0)
         if self.law.arms is None:
             return total
         # The forces on the ends of the arms do work on the turns of the nodes.
         pulls = self._turns.back.turned(_of_nodes(total, 0))
         couples = _of_nodes(total) + self._turns.back.spin(cross(self.law.arms, pulls))
-        parts = [total[..., :3], couples[..., 0, :], total[..., 6:9], couples[..., 1, :]]
-        return np.concatenate(parts, axis=-1)
+        parts = [total[:3], couples[:, :, :1], total[6:9], couples[:, :, 1:]]
+        return np.concatenate(parts, axis=0)
+
+
+def _dot(a: Any, b: Any) -> Any:
+    return np.sum(a * b, axis=0, keepdims=True)
 
 
 def _of_nodes(d: Any, first: int = 3) -> Any:
-    """Rotation vectors of both nodes (..., 2, 3), or the moments; with 0 displacements, or
+    """Rotation vectors of both nodes (3, 1, 2, ...), or the moments; with 0 displacements, or
     forces."""
-    return np.concatenate(
-        [d[..., None, first : first + 3], d[..., None, first + 6 : first + 9]], axis=-2
-    )
+    return np.concatenate([d[first : first + 3], d[first + 6 : first + 9]], axis=2)
 
 
 class LargeBeam:
@@ -231,10 +245,18 @@ class LargeBeam:
     """
 
     def __init__(self, shapes: BeamShapes, arms: Array | None = None) -> None:
-        self.shapes, self.arms = shapes, arms
-        weights = shapes.stations.rule.weights[:, None, None]
-        self.span = (shapes.ends[:, 1] - shapes.ends[:, 0])[:, None]
-        self._lengths = shapes.lengths[..., None]
+        self.shapes, st = shapes, shapes.stations
+        weights = st.rule.weights[:, None, None]
+        # With the axes of `BeamMotion`.
+        self.arms = None if arms is None else rows_first(arms)
+        self.span = rows_first((shapes.ends[:, 1] - shapes.ends[:, 0])[:, None])
+        self.lengths, self.jacobian = (
+            rows_first(a[..., None]) for a in (shapes.lengths, shapes.jacobian)
+        )
+        self.tangent, self.tension_centre = map(rows_first, (shapes.tangent, st.tension_centre))
+        self.radius2, self.points = rows_first(st.radius2[..., None]), rows_first(st.X)
+        self.arm = rows_first(st.X - shapes.ends[:, None, 0])
+        self.masses = [Masses(part) for part in st.inertia.parts]
         self.on_strains = _across(weights * shapes.fields[..., 3:, :])
         self.averaged = _across(shapes.lengths[..., None, None] * shapes.balance)
         self._on_fields, self.relative = _across(shapes.N), _across(shapes.relative[:, None])
@@ -250,8 +272,8 @@ class LargeBeam:
     def moved(self, state: AnyArray, coefficients: AnyArray, rates: bool = True) -> BeamMotion:
         """Of displacements of the nodes (..., E, 12); with rates, of their velocities and
         accelerations too, (..., E, 36)."""
-        d = Taylor.of(*np.split(state, 3, axis=-1)) if rates else state
-        return BeamMotion(self, d, coefficients)
+        d = motion_of(state, coefficients, rates)
+        return BeamMotion(self, d, coefficients, state.shape[:-2])
 
     def forces(
         self,
@@ -266,6 +288,16 @@ class LargeBeam:
         rates, against ρ̇ of ½ ρᵀHρ. static: without it only what rates cause. foreseen (E, 6): loads
         Hρ in place of those of the displacements, whose derivatives stay.
         """
+        return self._forces(motion, rates, static, foreseen)[0]
+
+    def _forces(
+        self,
+        motion: BeamMotion,
+        rates: Rates | None = None,
+        static: bool = True,
+        foreseen: Array | None = None,
+    ) -> tuple[AnyArray, list[Any]]:
+        """And `Masses.vectors`."""
         drag, resistance = (None, None) if rates is None else rates
         load: Any = 0.0
         on_seen: Any = 0.0
@@ -284,38 +316,61 @@ class LargeBeam:
         of_motion = motion.coefficients if static else None
         return self._with_inertia(at, on_seen, inertia, of_motion, drag)
 
+    def tangents(
+        self, motion: BeamMotion, rates: Rates, by_rates: bool, **law: Any
+    ) -> tuple[AnyArray, Sequence[Array]]:
+        """`forces` of a motion with complex steps of n displacements, and with by_rates their
+        derivatives (..., E, n, n) by velocities and accelerations."""
+        forces, vectors = self._forces(motion, rates, **law)
+        if not by_rates:
+            return forces, ()
+        drag, resistance = rates
+        by_v, by_a = rate_slopes(self.masses, vectors, drag, self.lengths)
+        if resistance is not None:
+            slopes = motion.deformation.value.imag[:, 0, 0].transpose(3, 1, 2, 0) / STEP
+            by_v = by_v + slopes @ resistance @ slopes.swapaxes(-1, -2)
+        each = (A.reshape(*motion.leading[1:], *A.shape[1:]) for A in (by_v, by_a))
+        return forces, list(each)
+
     def tangent_slope(self, d: Array, coefficients: Array) -> Array:
         """The derivative (E, 12, 12) by s of the tangent at s d, under s coefficients, at s = 0.
 
         Second derivatives of the elastic forces, by s in a complex step and by d in a `Taylor`; the
         inertia is linear in the coefficients, and counts with the elements straight.
         """
-        c = 1j * STEP * coefficients
-        at = BeamMotion(self, Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12)), c)
-        own = _under(self.shapes.own_resultants, c)
+        at = self._along(d, coefficients)
+        own = _under(self.shapes.own_resultants, at.coefficients)
         forces = at.on_nodes(at.of_load(self._load(at), own))
 
         def inertia(x: AnyArray) -> AnyArray:
-            straight = BeamMotion(self, x, 0.0 * coefficients)
+            straight = self.moved(x, 0.0 * coefficients, rates=False)
             moved = straight.points, straight.turns
-            return self._with_inertia(straight, 0.0, moved, coefficients, None)
+            return self._with_inertia(straight, 0.0, moved, coefficients, None)[0]
 
-        elastic = np.moveaxis(forces.rate.imag, 0, -1) / STEP
+        elastic = np.moveaxis(at.last(forces.rate.imag)[..., 0, :], 0, -1) / STEP
         return np.asarray(elastic + value_and_jacobian(inertia, 0.0 * d)[1])
+
+    def _along(self, d: Array, coefficients: Array) -> BeamMotion:
+        """At s d, with a complex step of s, and unit velocities in a first axis."""
+        units = np.eye(12)[:, None] + 0.0 * d
+        state = np.concatenate([1j * STEP * d + 0.0 * units, units, 0.0 * units], axis=-1)
+        return self.moved(state, 1j * STEP * coefficients)
 
     def strain_slope(self, d: Array, coefficients: Array) -> Array:
         """The derivative (E, 6, 12) by s of ∂ρ/∂d at s d, under s coefficients, at s = 0."""
-        path = Taylor.of(1j * STEP * d, np.eye(12)[:, None], np.zeros(12))
-        rates = BeamMotion(self, path, 1j * STEP * coefficients).deformation.rate
-        return np.asarray(np.moveaxis(rates.imag, 0, -1) / STEP)
+        at = self._along(d, coefficients)
+        rates = at.last(at.deformation.rate.imag)[..., 0, :]
+        return np.asarray(np.moveaxis(rates, 0, -1) / STEP)
 
     def foreseen(self, before: Array, after: Array, coefficients: Array) -> Array:
-        """Hρ (E, 6) after a step between displacements (E, 12), linear in the step."""
-        load = self._load(BeamMotion(self, before + 1j * STEP * (after - before), coefficients))
+        """Hρ (6, 1, 1, E, ...) after a step between displacements (..., E, 12), linear in the
+        step."""
+        between = before + 1j * STEP * (after - before)
+        load = self._load(self.moved(between, coefficients, rates=False))
         return np.asarray(load.real + load.imag / STEP)
 
     def _load(self, at: BeamMotion, foreseen: Array | None = None) -> Any:
-        """Hρ (..., E, 6)."""
+        """Hρ (6, 1, 1, E, ...)."""
         load = element_product(self.shapes.rigidity, at.deformation)
         return load if foreseen is None else foreseen + 1j * load.imag
 
@@ -326,62 +381,67 @@ class LargeBeam:
         moved: tuple[Any, list[Turn]],
         coefficients: AnyArray | None,
         drag: Array | None,
-    ) -> AnyArray:
+    ) -> tuple[AnyArray, list[Any]]:
         """Forces (..., E, 12) on the nodes, of `on_seen` and of the inertia of sections moved to
-        places with turns."""
-        shapes, st, whole = self.shapes, self.shapes.stations, (..., None, slice(None))
-        motion = None if coefficients is None else coefficients[whole]
-        rates = None if drag is None else drag[..., None, :, :]
-        force, (on_frame, moment) = inertia_gradient(st.inertia, *moved, motion, rates)
-        arm = st.X - shapes.ends[:, None, 0] + at.fields[..., :3]
+        places with turns; and `Masses.vectors`."""
+        force, (on_frame, moment), vectors = inertia_gradient(
+            self.masses, *moved, coefficients, drag
+        )
         seen = at.frame.back.turned(force)
-        on_fields = self._lengths * np.concatenate([seen, moment], axis=-1)
-        on_seen = on_seen + element_product(self._on_fields, on_fields, points=True)
-        torque = (self._lengths * cross(arm, seen)).sum(axis=-2)
-        both = 0.5 * (self._lengths * on_frame).sum(axis=-2)
-        first = (self._lengths * force).sum(axis=-2)
-        on_ends = np.concatenate([first, both, 0.0 * first, both], axis=-1)
-        return np.asarray(at.on_nodes(on_seen, torque, on_ends))
+        on_fields = self.lengths * np.concatenate([seen, moment], axis=0)
+        on_seen = on_seen + element_product(self._on_fields, on_fields)
+        couple = cross(self.arm + at.fields[:3], seen)
+        sums = self.lengths * np.concatenate([couple, 0.5 * on_frame, force], axis=0)
+        sums = sums.sum(axis=2, keepdims=True)
+        torque, both, first = sums[:3], sums[3:6], sums[6:]
+        on_ends = np.concatenate([first, both, 0.0 * first, both], axis=0)
+        forces = at.last(at.on_nodes(on_seen, torque, on_ends))
+        return np.asarray(forces[..., 0, :]), vectors
 
     def strain_energy(self, motion: BeamMotion) -> Any:
         """½ ρᵀHρ + ∫ S₀·(Γ₂, κ₂) (...), J, of all elements."""
         at = motion.still
-        rho = at.deformation
-        bent = 0.5 * np.sum(rho * self._load(at), axis=(-2, -1))
-        own = _under(self.shapes.own_resultants, at.coefficients)
-        own = np.sum(own * at.strain.second_order, axis=-1)
+        rho, second = at.last(at.deformation)[..., 0, :], at.last(at.strain.second_order)
+        bent = 0.5 * np.einsum("...ei,eij,...ej->...", rho, self.shapes.rigidity, rho)
+        own = np.sum(
+            (self.shapes.own_resultants @ at.coefficients[..., None, :, None])[..., 0] * second,
+            axis=-1,
+        )
         return bent + np.sum(self.shapes.lengths * own, axis=(-2, -1))
 
     def moments(self, motion: BeamMotion) -> Array:
         """Second moments (..., E, 7, 7) of the mass (`assembly.elements.moments`)."""
-        inertia = self.shapes.stations.inertia
-        return section_moments(inertia, self.shapes.lengths, motion.points, motion.turns)
+        inertia, turns = (
+            self.shapes.stations.inertia,
+            [motion.last(turn.phi) for turn in motion.turns],
+        )
+        return section_moments(inertia, self.shapes.lengths, motion.last(motion.points), turns)
 
     def resultants(self, d: Array, coefficients: Array) -> AnyArray:
         """Forces and moments (E, Q, 6) of the sections, in their rotated axes."""
-        shapes = self.shapes
-        load = self._load(BeamMotion(self, d, coefficients))
-        own = shapes.own_resultants @ coefficients
-        return np.asarray(np.einsum("eqij,ej->eqi", shapes.balance, load) + own)
+        shapes, at = self.shapes, self.moved(d, coefficients, rates=False)
+        load = element_product(shapes.balance, self._load(at))
+        return np.asarray(at.last(load + _under(shapes.own_resultants, coefficients)))
 
 
 def _under(fields: Array, coefficients: AnyArray) -> AnyArray:
-    """Fields (E, Q, i) of the unit kinematics (E, Q, i, 12) times coefficients (12,) or (E, 12)."""
-    return np.asarray((fields @ coefficients[..., None, :, None])[..., 0])
+    """Fields (i, 1, Q, E, ...) of the unit kinematics (E, Q, i, 12) times coefficients (12,) or
+    (E, 12)."""
+    return rows_first((fields @ coefficients[..., None, :, None])[..., 0])
 
 
 def _across(A: Array) -> Array:
-    """Aᵀ (E, i, Q j) of matrices (E, Q, j, i), for sums over the points."""
+    """Aᵀ (E, 1, i, Q j) of matrices (E, Q, j, i), for sums over the points."""
     return np.ascontiguousarray(A.reshape(len(A), -1, A.shape[-1]).swapaxes(-1, -2))
 
 
-def element_product(A: Array, x: Any, points: bool = False) -> Any:
-    """A x, A (E, ..., j) and x (..., E, j), with points (..., E, Q, j / Q): real matrices, all
-    leading axes of x as columns of one product."""
-    if isinstance(x, Taylor):
-        return Taylor(element_product(A, x.data, points))
-    E, j = len(A), A.shape[-1]
-    leading = x.shape[: -3 if points else -2]
-    columns = np.ascontiguousarray(x.reshape(-1, E, j).transpose(1, 2, 0))
-    wide = np.matmul(A.reshape(E, -1, j), columns.view(float)).view(columns.dtype)
-    return wide.transpose(2, 0, 1).reshape(*leading, *A.shape[:-1])
+def element_product(A: Array, x: Any) -> Any:
+    """A x (i, 1, Q, E, ...), A (E, Q, i, j) or (E, i, S j), and x (j, 1, S, E, ...): real matrices,
+    all steps and instants of x, and its jets, as columns of one product."""
+    data = x.data if isinstance(x, Taylor) else x[None]
+    jets, j, _, S, E, *leading = data.shape
+    columns = np.ascontiguousarray(data[:, :, 0].transpose(3, 2, 1, 0, 4, 5)).reshape(E, S * j, -1)
+    wide = np.matmul(A.reshape(E, -1, S * j), columns.view(float)).view(columns.dtype)
+    wide = wide.reshape(E, -1, A.shape[-2], jets, *leading).transpose(3, 2, 1, 0, 4, 5)
+    out = np.ascontiguousarray(wide)[:, :, None]
+    return Taylor(out) if isinstance(x, Taylor) else out[0]

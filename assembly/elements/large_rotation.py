@@ -1,13 +1,14 @@
 """Finite rotations R = exp(φ̃), and the inertia of sections that make them.
 
-Everything takes stacks of vectors (..., 3), real or complex: tangents are taken by complex step.
+Everything takes stacks of vectors (3, ...), real or complex: tangents are taken by complex step.
+The components come first, so that products run over long rows of elements, steps and instants.
 The rotations themselves take `Taylor` stacks too, and then have their velocities and accelerations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from math import comb, factorial
 from typing import Any
 
@@ -15,8 +16,8 @@ import numpy as np
 from scipy.special import zeta
 
 from assembly.elements.section_inertia import SectionInertia
-from assembly.elements.taylor import Jets, cross, polynomial, value_of
-from assembly.kinematics import FRAME_UNITS, SKEW_UNITS, axial
+from assembly.elements.taylor import Jets, Taylor, cross, matrix_product, polynomial, value_of
+from assembly.kinematics import FRAME_UNITS, SKEW_UNITS
 from assembly.types import AnyArray, Array
 
 _TERMS = 14  # of the series in θ²: exact to round-off for turns up to π
@@ -36,15 +37,15 @@ STEP = 1e-30
 
 
 class Turn(Jets):
-    """Rotations R = exp(φ̃) of vectors φ (..., 3).
+    """Rotations R = exp(φ̃) of vectors φ (3, ...).
 
     T: the matrix of axial(RᵀṘ) = T φ̇, the spin in the rotated axes.
     """
 
     def __init__(self, phi: Any) -> None:
         self.phi = phi
-        self.square: Any = np.sum(phi * phi, axis=-1, keepdims=True)  # θ²
-        # Σ c_k θ^(2k) (..., 1): sin θ/θ, (1 − cos θ)/θ² and (θ − sin θ)/θ³.
+        self.square: Any = np.sum(phi * phi, axis=0, keepdims=True)  # θ²
+        # Σ c_k θ^(2k) (1, ...): sin θ/θ, (1 − cos θ)/θ² and (θ − sin θ)/θ³.
         self.series = self._evaluated(_SERIES)
 
     def _evaluated(self, rows: Array) -> Any:
@@ -67,30 +68,32 @@ class Turn(Jets):
         """R v."""
         return v + self.moved(v)
 
-    @cached_property
+    @property
     def matrix(self) -> Any:
-        """R (..., 3, 3)."""
-        phi, f1, f2 = self.phi, self.series[0], self.series[1]
-        wide: Any = np.einsum("kij,...k->...ij", _SKEWS, f1 * phi)
-        cosine = 1.0 - f2 * self.square
-        return cosine[..., None] * np.eye(3) + wide + (f2 * phi)[..., None] * phi[..., None, :]
+        """R (3, 3, ...)."""
+        return self._matrix(self.series[0], self.series[1])
+
+    @property
+    def spin_matrix(self) -> Any:
+        """T (3, 3, ...)."""
+        return self._matrix(-self.series[1], self.series[2])
+
+    def _matrix(self, once: Any, twice: Any) -> Any:
+        """1 + once φ̃ + twice φ̃φ̃ (3, 3, ...)."""
+        phi, v = self.phi, once * self.phi
+        parts = np.concatenate([1.0 - twice * self.square, v, -v], axis=0)
+        skew_and_diagonal: Any = np.take(parts, [[0, 6, 2], [3, 0, 4], [5, 1, 0]], axis=0)
+        return skew_and_diagonal + (twice * phi)[:, None] * phi[None]
 
     def spin(self, rate: Any) -> Any:
         """T φ̇ = φ̇ − f₂ φ × φ̇ + f₃ φ × (φ × φ̇), of the last two series f."""
         across = cross(self.phi, rate)
         return rate - self.series[1] * across + self.series[2] * cross(self.phi, across)
 
-    @cached_property
-    def spin_matrix(self) -> Any:
-        """T (..., 3, 3)."""
-        wide: Any = np.einsum("kij,...k->...ij", _SKEWS, self.phi)
-        once, twice = self.series[1], self.series[2]
-        return np.eye(3) - once[..., None] * wide + twice[..., None] * np.matmul(wide, wide)
-
     def spin_rate_transposed(self, rate: Any, moment: Any) -> Any:
         """(dT/ds)ᵀ m where dφ/ds = rate."""
         phi, slopes = self.phi, self._evaluated(_SLOPES)
-        grow = 2.0 * np.sum(phi * rate, axis=-1, keepdims=True)
+        grow = 2.0 * np.sum(phi * rate, axis=0, keepdims=True)
         across, turning = cross(phi, moment), cross(rate, moment)
         by_factor = grow * (slopes[0] * across + slopes[1] * cross(phi, across))
         double = cross(phi, turning) + cross(rate, across)
@@ -99,20 +102,20 @@ class Turn(Jets):
 
 def spin_inverse_transposed(phi: AnyArray, moment: AnyArray) -> AnyArray:
     """T⁻ᵀ m, with T⁻¹ = 1 + ½ φ̃ + g φ̃φ̃, g = (1 − ½θ cot ½θ)/θ² by its series, θ up to π."""
-    g, across = _cotangent(phi), cross(phi, moment)
+    g, across = _cotangent(np.sum(phi * phi, axis=0, keepdims=True)), cross(phi, moment)
     out: AnyArray = moment - 0.5 * across + g * cross(phi, across)
     return out
 
 
 def spin_inverse_matrix(phi: Any) -> Any:
-    """T⁻¹ (..., 3, 3)."""
+    """T⁻¹ (..., 3, 3) of φ (..., 3)."""
     wide: Any = np.einsum("kij,...k->...ij", _SKEWS, phi)
-    return np.eye(3) + 0.5 * wide + _cotangent(phi)[..., None] * np.matmul(wide, wide)
+    g = _cotangent(np.sum(phi * phi, axis=-1, keepdims=True))
+    return np.eye(3) + 0.5 * wide + g[..., None] * np.matmul(wide, wide)
 
 
-def _cotangent(phi: Any) -> Any:
-    """g (..., 1) of `spin_inverse_transposed`."""
-    q: Any = np.sum(phi * phi, axis=-1, keepdims=True)
+def _cotangent(q: Any) -> Any:
+    """g of `spin_inverse_transposed`, of θ²."""
     (g,) = _geometric(_COTANGENT, q, 4.0 * np.pi**2)
     return g
 
@@ -127,96 +130,186 @@ def _geometric(coefficients: Array, q: Any, radius: float) -> Any:
 def relative_turns(frame: AnyArray, phi: AnyArray) -> AnyArray:
     """The rotation vectors of exp(−frame) exp(phi), by quaternions; for turns below 1 rad.
 
-    frame (..., 1, 3), phi (..., N, 3).
+    frame (3, 1, 1, ...), phi (3, 1, N, ...).
     """
-    both: Any = np.concatenate([-frame, phi], axis=-2)
-    square: Any = 0.25 * np.sum(both * both, axis=-1, keepdims=True)
+    both: Any = np.concatenate([-frame, phi], axis=2)
+    square: Any = 0.25 * np.sum(both * both, axis=0, keepdims=True)
     cosine, sine = polynomial(_HALF_TURN, square)
     half = 0.5 * sine * both
-    a, b, c, d = cosine[..., :1, :], half[..., :1, :], cosine[..., 1:, :], half[..., 1:, :]
+    a, b, c, d = cosine[:, :, :1], half[:, :, :1], cosine[:, :, 1:], half[:, :, 1:]
     v = a * d + c * b + cross(b, d)
-    small: Any = np.sum(v * v, axis=-1, keepdims=True)
+    small: Any = np.sum(v * v, axis=0, keepdims=True)
     (factor,) = _geometric(_ARCSINE, small, 1.0)
     turn: AnyArray = 2.0 * factor * v
     return turn
 
 
+class Masses:
+    """The inertia of sections (S, E), as masses with m, η and J = Σ λ_k b_k b_kᵀ.
+
+    All have the axes of components, of vectors b, S, E, steps and instants.
+    """
+
+    def __init__(self, inertia: SectionInertia) -> None:
+        m = inertia.m.reshape(len(inertia.m), -1)
+        eta, J, turning = (
+            A.reshape(*m.shape, *A.shape[inertia.m.ndim :])
+            for A in (inertia.eta[..., None, :], inertia.J, inertia.turning)
+        )
+        moments, b = np.linalg.eigh(J)
+        sizes, least = np.abs(moments), 64.0 * np.finfo(float).eps
+        # Sections are flat: no vector b along their normal.
+        used = sizes > least * sizes.max(axis=-1, keepdims=True)
+        used |= np.abs(eta @ b)[..., 0, :] > least * np.linalg.norm(eta, axis=-1)
+        chosen = used.reshape(-1, 3).any(axis=0)
+        self.b = rows_first(b.swapaxes(-1, -2)[..., chosen, :], 2)
+        self.moments = rows_first(moments[..., chosen, None], 2)
+        self.first = np.sum(self.b * rows_first(eta, 2), axis=0)[None]
+        self.m = rows_first(m[..., None, None], 2)
+        self.turning = None if inertia.turns_whole else rows_first(turning, 2)
+
+    def turns(self, turns: Sequence[Turn]) -> list[Turn]:
+        """The parts of rotations that move mass."""
+        if self.turning is None:
+            return list(turns)
+        return [Turn(self.on_turning(turn.phi)) for turn in turns]
+
+    def on_turning(self, phi: Any) -> Any:
+        """The parts of rotation vectors, or of moments, that move mass."""
+        if self.turning is None:
+            return phi
+        return np.sum(self.turning[:, :, None] * phi[:, None], axis=0)
+
+    def vectors(self, x: Any, turns: Sequence[Turn]) -> Any:
+        """x and R b, (3, 1 + K, ...)."""
+        moved: Any = self.b
+        for turn in reversed(turns):
+            moved = turn.turned(moved)
+        return np.concatenate([x, moved], axis=1)
+
+    def loads(self, a: Any) -> Any:
+        """∫ (1, s_k) a dm (3, 1 + K, ...) of vectors with the accelerations a, s_k along b_k."""
+        whole, each = a[:, :1], a[:, 1:]
+        on_x = self.m * whole + np.sum(self.first * each, axis=1, keepdims=True)
+        return np.concatenate([on_x, self.first * whole + self.moments * each], axis=1)
+
+
+def rows_first(a: AnyArray, axes: int = 1) -> AnyArray:
+    """Arrays (instants, elements, S, ..., 3) as (3, ..., S, elements, 1, instants).
+
+    axes: how many there are after S; one of length 1 is added to a single one. Axes of length 1
+    stand for those that are missing in front.
+    """
+    a = a.reshape(*(1,) * (axes + 3 - a.ndim), *a.shape)
+    out = a.transpose(*reversed(range(a.ndim)))[..., None, :]
+    return np.ascontiguousarray(out if axes > 1 else out[:, None])
+
+
+def motion_of(state: AnyArray, coefficients: AnyArray, rates: bool) -> Any:
+    """Displacements (n, 1, 1, E, steps, instants) of elements that have (..., E, n), under
+    coefficients of the motion; with rates their jets, of (..., E, 3 n)."""
+    E, n = state.shape[-2], state.shape[-1] // (3 if rates else 1)
+    instants = len(coefficients) if coefficients.ndim == 3 else 1
+    jets = state.reshape(-1, instants, E, state.shape[-1] // n, n).transpose(3, 4, 2, 0, 1)
+    jets = np.ascontiguousarray(jets)[:, :, None, None]
+    return Taylor(jets) if rates else jets[0]
+
+
+def rows_last(a: Any, leading: tuple[int, ...]) -> Any:
+    """Arrays (n, 1, S, E, steps, instants), or their jets, as (leading, E, S, n)."""
+    if isinstance(a, Taylor):
+        return Taylor(np.stack([rows_last(each, leading) for each in a.data]))
+    return a[:, 0].transpose(3, 4, 2, 1, 0).reshape(*leading, *a.shape[3:1:-1], len(a))
+
+
 def inertia_gradient(
-    inertia: SectionInertia,
+    masses: Sequence[Masses],
     x: Any,
     turns: Sequence[Turn],
     coefficients: Array | None,
     drag: Array | None = None,
-) -> tuple[AnyArray, list[AnyArray]]:
-    """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O + ẍ + W ẋ) dm of points x + R s, (..., 3) for x and each φ.
+) -> tuple[AnyArray, list[AnyArray], list[Any]]:
+    """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O + ẍ + W ẋ) dm of points x + R s, (3, 1, ...) for x and
+    each φ, and the `Masses.vectors` of each part.
 
     R is the product of the parts of `turns` that move mass (`SectionInertia.parts`). coefficients
     (..., 12): of the motion; None without its terms. drag (..., 3, 3): W, 2ω̃ and the damping in
     proportion to mass (1/s) times I; with it x and the turns are of `Taylor`, without it there are
     no rates.
     """
-    form: AnyArray | None = None
-    a: Any = 0.0
+    form: Any = None
     if coefficients is not None:
-        form = np.tensordot(coefficients[..., :9], _FORMS, 1)
-        a = np.matmul(form, value_of(x)[..., None])[..., 0] + coefficients[..., 9:]
-    if drag is not None:
-        a = a + x.second + np.matmul(drag, x.rate[..., None])[..., 0]
-    works = [_inertia_work(part, turns, a, form, drag) for part in inertia.parts]
-    forces, moments = zip(*works, strict=True)
-    return sum(forces), [sum(of_turn) for of_turn in zip(*moments, strict=True)]
+        forms = np.tensordot(coefficients[..., :9], _FORMS.swapaxes(-1, -2), 1)
+        form = rows_first(forms[..., None, :, :], 2)
+    rates = None if drag is None else _drag(drag)
+    force: Any = 0.0
+    moments: list[Any] = [0.0 for _ in turns]
+    vectors = []
+    for part in masses:
+        moving = part.turns(turns)
+        V = part.vectors(x, moving)
+        vectors.append(V)
+        value, a = value_of(V), np.zeros(1)
+        if coefficients is not None:
+            a = _applied(form, value)
+            a[:, :1] += rows_first(coefficients[..., None, 9:])
+        if rates is not None:
+            a = a + V.second + _applied(rates, V.rate)
+        loads = part.loads(a)
+        force = force + loads[:, :1]
+        couple = np.sum(cross(value[:, 1:], loads[:, 1:]), axis=1, keepdims=True)
+        for k, turn in enumerate(moving):
+            still = turn.still
+            moments[k] = moments[k] + part.on_turning(still.spin(couple))
+            couple = still.back.turned(couple)
+    return force, moments, vectors
 
 
-def _inertia_work(
-    inertia: SectionInertia,
-    turns: Sequence[Turn],
-    a: AnyArray,
-    form: AnyArray | None,
-    drag: Array | None,
-) -> tuple[AnyArray, list[AnyArray]]:
-    """∫ (∂x/∂(u, φ))ᵀ ẍ dm, (..., 3) for u and each φ, of sections whose points have the
-    accelerations a (..., 3); form (..., 3, 3): (ε̃ + ω̃ω̃) of `inertia_gradient`."""
-    moving = _turning_parts(inertia, turns)
-    rates: Any = _product(moving)
-    R = value_of(rates)
-    back = R.swapaxes(-1, -2)  # no conjugate, so that complex steps pass
-    # Of the section's unit vectors: a vector of it has the acceleration `moved` times itself.
-    moved: Any = 0.0 if form is None else form @ R
-    if drag is not None:
-        moved = moved + rates.second + np.matmul(drag, rates.rate)
-    force = inertia.m[..., None] * a + (moved @ inertia.eta[..., None])[..., 0]
-    couple = axial(back @ moved @ inertia.J) + cross(inertia.eta, (back @ a[..., None])[..., 0])
-    moments: list[AnyArray] = []
-    for part in reversed(moving):
-        moment = part.still.back.spin(couple)
-        moments.insert(0, moment if inertia.turns_whole else _moving_part(inertia, moment))
-        couple = part.still.turned(couple)
-    return force, moments
+def _drag(drag: Array) -> AnyArray:
+    return rows_first(drag.swapaxes(-1, -2)[..., None, :, :], 2)
 
 
-def _moving_part(inertia: SectionInertia, phi: Any) -> Any:
-    """The parts of rotation vectors, or of moments, that move mass."""
-    return np.einsum("...ij,...j->...i", inertia.turning, phi)
+def _applied(A: Array, v: AnyArray) -> AnyArray:
+    """A v, A (3, 3, ...), of vectors v (3, K, ...)."""
+    return np.asarray(sum(A[:, k, None] * v[k] for k in range(3)))
 
 
-def _turning_parts(inertia: SectionInertia, turns: Sequence[Turn]) -> list[Turn]:
-    """The parts of rotations that move mass."""
-    if inertia.turns_whole:
-        return list(turns)
-    return [Turn(_moving_part(inertia, turn.phi)) for turn in turns]
+def section_rotation(inertia: SectionInertia, turns: Sequence[Taylor]) -> Taylor:
+    """R (..., 3, 3) of sections, of the parts of the rotation vectors (..., 3) that move mass."""
+    moving = (np.einsum("...ij,...j->...i", inertia.turning, phi.data) for phi in turns)
+    rotations = (Turn(Taylor(np.moveaxis(phi, -1, 1))).matrix.data for phi in moving)
+    return reduce(matrix_product, (Taylor(np.moveaxis(R, (1, 2), (-2, -1))) for R in rotations))
 
 
-def section_rotation(inertia: SectionInertia, turns: Sequence[Turn]) -> Any:
-    """R (..., 3, 3) of sections, of the parts of the rotations that move mass."""
-    return _product(_turning_parts(inertia, turns))
+def rate_slopes(
+    masses: Sequence[Masses], vectors: Sequence[Taylor], drag: Array, weights: Any = 1.0
+) -> tuple[Array, Array]:
+    """Derivatives (P, E, n, n) of the forces of `inertia_gradient` on n DOFs by the rates of these.
+
+    vectors: as it finds them, with complex steps of the n displacements. Along the motion
+    ∂ẋ/∂q̇ = ∂x/∂q and ∂ẍ/∂q̇ = 2 ∂ẋ/∂q, so that with Z = ∂(x + R s)/∂q the forces ∫ Zᵀ(ẍ + W ẋ) dm
+    have the derivatives ∫ Zᵀ(2 Ż + W Z) dm by q̇ and ∫ ZᵀZ dm by q̈.
+    """
+    by_v: Any = 0.0
+    by_a: Any = 0.0
+    for part, V in zip(masses, vectors, strict=True):
+        Z, rate = V.data[:2].imag / STEP
+        loaded, *slopes = (
+            x.transpose(5, 3, 4, 0, 1, 2).reshape(x.shape[5], x.shape[3], x.shape[4], -1)
+            for x in (weights * part.loads(Z), 2.0 * rate + _applied(_drag(drag), Z), Z)
+        )
+        by_v, by_a = (
+            total + loaded @ slope.swapaxes(-1, -2)
+            for total, slope in zip((by_v, by_a), slopes, strict=True)
+        )
+    return by_v, by_a
 
 
-def _product(turns: Sequence[Turn]) -> Any:
-    """R₁ R₂ … (..., 3, 3)."""
-    first, *others = (turn.matrix for turn in turns)
-    for other in others:
-        first = np.matmul(first, other)
-    return first
+def stepped(y: Array, columns: Any = slice(None)) -> AnyArray:
+    """Copies of y (..., m), with a complex step of each of the columns, in a leading axis."""
+    m = y.shape[-1]
+    steps = 1j * STEP * np.eye(m)[columns]
+    return np.asarray(y + steps.reshape(-1, *(1,) * (y.ndim - 1), m))
 
 
 def value_and_jacobian(
@@ -227,9 +320,7 @@ def value_and_jacobian(
     gradient takes all shifted copies at once, in a leading axis. columns: of the derivative, that
     are wanted; the others are zero.
     """
-    m = y.shape[-1]
-    steps = 1j * STEP * np.eye(m)[columns]
-    both = np.asarray(gradient(y + steps.reshape(-1, *(1,) * (y.ndim - 1), m)))
-    derivative = np.zeros((*both.shape[1:], m))
+    both = np.asarray(gradient(stepped(y, columns)))
+    derivative = np.zeros((*both.shape[1:], y.shape[-1]))
     derivative[..., columns] = np.moveaxis(both.imag, 0, -1) / STEP
     return both[0].real, derivative

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from assembly.elements.large_rotation import Turn, section_rotation
+from assembly.elements.large_rotation import section_rotation
 from assembly.elements.section_inertia import SectionInertia
+from assembly.elements.taylor import Taylor
 from assembly.kinematics import axial, skew
 from assembly.types import Array
 
@@ -31,12 +32,12 @@ def point_moments(mass: Any, x: Array, v: Array) -> Array:
 
 
 def section_moments(
-    inertia: SectionInertia, weights: Array, moved: Any, turns: Sequence[Turn]
+    inertia: SectionInertia, weights: Array, moved: Taylor, turns: Sequence[Taylor]
 ) -> Array:
     """A (..., E, 7, 7) of rigid sections (or bodies) with the weights (E, Q), summed over each E,
     or (E,).
 
-    moved: X + u (..., 3), as `Taylor` with its rates, and turns, of such vectors.
+    moved: X + u (..., 3) with its rates, and the rotation vectors of the turns.
     """
     one = np.ones((*moved.value.shape[:-1], 1))
     point = np.concatenate([one, moved.value, moved.rate], axis=-1)

@@ -7,6 +7,7 @@ the whole body in place of a section.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ import scipy.sparse as sp
 from assembly.dofs import DofMap
 from assembly.elements.family import Displaced, ElementFamily, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
-from assembly.elements.large_rotation import Turn, inertia_gradient
+from assembly.elements.large_rotation import (
+    Masses,
+    Turn,
+    inertia_gradient,
+    motion_of,
+    rate_slopes,
+    rows_first,
+    rows_last,
+    stepped,
+)
 from assembly.elements.moments import section_moments
 from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import SectionInertia, joined
@@ -56,18 +66,40 @@ class RigidFamily(FiniteMotion):
     def element_forces(
         self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
     ) -> AnyArray:
-        motion = coefficients if static else None
-        drag = None if rates is None else rates[0]
-        path: Any = state if drag is None else Taylor.of(*np.split(state, 3, axis=-1))
-        moved, turn = self.points + path[..., :3], Turn(path[..., 3:])
-        force, (moment,) = inertia_gradient(self.inertia, moved, [turn], motion, drag)
-        return np.concatenate([force, moment], axis=-1)
+        return self._forces_and_vectors(state, coefficients, rates, static)[0]
+
+    def _forces_and_vectors(
+        self, state: AnyArray, coefficients: Array, rates: Rates | None, static: bool = True
+    ) -> tuple[AnyArray, list[Any]]:
+        motion, drag = coefficients if static else None, None if rates is None else rates[0]
+        path = motion_of(state, coefficients, rates is not None)
+        x, turns = self._places + path[:3], [Turn(path[3:])]
+        force, moments, vectors = inertia_gradient(self._masses, x, turns, motion, drag)
+        forces = rows_last(np.concatenate([force, *moments], axis=0), state.shape[:-2])
+        return forces[..., 0, :], vectors
+
+    @cached_property
+    def _masses(self) -> list[Masses]:
+        return [Masses(part) for part in self.inertia.parts]
+
+    @cached_property
+    def _places(self) -> AnyArray:
+        return rows_first(self.points[:, None])
+
+    def element_tangents(
+        self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
+    ) -> tuple[Array, list[Array]]:
+        steps = stepped(state, self.map.columns)
+        forces, vectors = self._forces_and_vectors(steps, coefficients, rates, **law)
+        slopes = rate_slopes(self._masses, vectors, rates[0]) if by_rates else ()
+        shape = state.shape[:-1]
+        return self._with_slopes(forces, [A.reshape(*shape, *A.shape[-2:]) for A in slopes])
 
     def inertia_moments(self, passage: Passage) -> Array:
-        y, rate = self.map.gather(passage.u), self.map.gather(passage.v)
-        path: Any = Taylor.of(y, rate, 0.0 * rate)
-        moved, turn = self.points + path[..., :3], Turn(path[..., 3:])
-        return section_moments(self.inertia, np.ones(y.shape[-2]), moved, [turn])
+        u, v = self.map.gather(passage.u), self.map.gather(passage.v)
+        path = Taylor.of(u, v, 0.0 * v)
+        ones = np.ones(len(self.points))
+        return section_moments(self.inertia, ones, self.points + path[..., :3], [path[..., 3:]])
 
     def displaced(self, passage: Passage) -> Displaced:
         """M of the rotated bodies; what the load adds is in `geometric`."""

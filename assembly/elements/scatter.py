@@ -5,6 +5,7 @@ pairs of nodes for cells, on any DOFs for elements with few nodes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -105,6 +106,22 @@ def _slots(keys: NDArray[np.int64], nodes: Index, count: int, kind: type) -> Ind
     return slots
 
 
+class Entries(NamedTuple):
+    """Values (..., entries) of matrices at the places (rows, cols), each once."""
+
+    rows: Index
+    cols: Index
+    values: Array
+
+
+def sums(slots: Index, values: Array, size: int) -> Array:
+    """Sums (..., size) of the values (..., n) with the same slot (n,)."""
+    each = values.reshape(-1, values.shape[-1])
+    at = slots + size * np.arange(len(each))[:, None]
+    found = np.bincount(at.ravel(), each.ravel(), size * len(each))
+    return np.asarray(found.reshape(*values.shape[:-1], size), dtype=float)
+
+
 class ElementMap:
     """Adds element matrices (E, d, d) and vectors (E, d, ...) into those of a body's DOFs.
 
@@ -124,16 +141,19 @@ class ElementMap:
         self._used = (rows >= 0) & (cols >= 0)
         keys = rows[self._used] * size + cols[self._used]
         keys, self._slot = np.unique(keys, return_inverse=True)
-        self._indices = keys % size
+        self._rows, self._indices = np.divmod(keys, size)
         self._indptr = np.searchsorted(keys, np.arange(size + 1) * size)
         self._present = index >= 0
         self.columns = np.flatnonzero(self._present.any(axis=0))
 
+    def entries(self, elements: Array) -> Entries:
+        """Σ of element matrices (..., E, d, d)."""
+        values = elements.reshape(*elements.shape[:-3], -1)[..., self._used]
+        return Entries(self._rows, self._indices, sums(self._slot, values, len(self._indices)))
+
     def matrix(self, elements: Array) -> sp.csr_matrix:
-        """Σ of the element matrices, (size, size); exact zeros are not stored."""
-        values = elements.reshape(-1)[self._used]
-        data = np.bincount(self._slot, weights=values, minlength=len(self._indices))
-        pattern = (data, self._indices.copy(), self._indptr.copy())
+        """Σ of the element matrices (E, d, d), (size, size); exact zeros are not stored."""
+        pattern = (self.entries(elements).values, self._indices.copy(), self._indptr.copy())
         matrix = sp.csr_matrix(pattern, shape=(self.size, self.size))
         matrix.eliminate_zeros()
         return matrix
@@ -143,6 +163,10 @@ class ElementMap:
         out = np.zeros((self.size, *elements.shape[2:]))
         np.add.at(out, self.index[self._present], elements[self._present])
         return out
+
+    def vectors(self, elements: Array) -> Array:
+        """Σ of element vectors (..., E, d) into (..., size)."""
+        return sums(self.index[self._present], elements[..., self._present], self.size)
 
     def gather(self, u: Array) -> Array:
         """The element values (..., E, d) of global vectors (..., size), zero for absent DOFs."""

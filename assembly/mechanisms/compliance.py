@@ -31,7 +31,6 @@ from scipy.spatial.transform import Rotation
 
 from assembly.elements.large_rotation import (
     spin_inverse_matrix,
-    spin_inverse_transposed,
     value_and_jacobian,
 )
 from assembly.elements.taylor import Taylor, matrix_product
@@ -82,7 +81,7 @@ class Deflections:
         self._check(phi, t)
         spin = R.rate @ R.value.swapaxes(-1, -2)
         omega = np.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], axis=-1)
-        dphi = spin_inverse_transposed(phi, omega)
+        dphi = (omega[..., None, :] @ spin_inverse_matrix(phi))[..., 0, :]
         A = spin_inverse_matrix(Taylor.of(phi, dphi, 0.0 * phi)).transposed
         x = np.zeros((3, *phi.shape[:-2], len(self)))
         gradient = np.zeros((*x.shape, 12))

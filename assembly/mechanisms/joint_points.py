@@ -87,8 +87,8 @@ def by_nodes(path: Array) -> list[Carried]:
     vectors."""
     if np.linalg.norm(path[0, ..., 3:], axis=-1).max(initial=0.0) > TURN:
         raise ConvergenceError("a node at a joint has rotated by more than π")
-    turns = Turn(Taylor(path[..., 3:]))
-    E, spins = turns.matrix.data, turns.spin_matrix.data
+    turns = Turn(Taylor(np.moveaxis(path[..., 3:], -1, 1)))
+    E, spins = (np.moveaxis(A.data, (1, 2), (-2, -1)) for A in (turns.matrix, turns.spin_matrix))
     W = np.zeros((*path.shape, 6))
     W[..., :3, :3] = E.swapaxes(-1, -2)
     W[..., 3:, 3:] = spins
@@ -106,9 +106,9 @@ def _bent(all_bent: Callable[[], Array], k: int, X: Array) -> Array:
 
 def _all_bent(phi: Array) -> Array:
     """∂²(rotation vector)/∂φ², (..., 3, 3, 3), of nodes with the rotation vectors φ (..., 3)."""
-    units = np.eye(3)
-    at = np.broadcast_to(phi[..., None, None, :], (*phi.shape[:-1], 3, 3, 3))
-    B = Turn(at).spin_rate_transposed(units[None] + 0.0 * at, units[:, None] + 0.0 * at)
+    at, ones = np.moveaxis(phi, -1, 0)[..., None, None], (1,) * (phi.ndim - 1)
+    units = np.eye(3).reshape(3, *ones, 1, 3), np.eye(3).reshape(3, *ones, 3, 1)
+    B = np.moveaxis(Turn(at).spin_rate_transposed(*units), 0, -1)
     return np.asarray(0.5 * (B + B.swapaxes(-1, -2)))
 
 
