@@ -34,9 +34,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import xarray as xr
 from numpy.polynomial import polynomial
 
 from assembly.linalg.factorization import Factorization, cholesky
+from assembly.materials.plausibility import ask
 from modal.transient.equations import SecondOrderModel
 from modal.transient.integrators.stages import Force, Stages, State
 from modal.transient.newton import Newton
@@ -62,6 +64,23 @@ class Energies:
         if isinstance(self.ledger, Newton):
             row |= self.ledger.details(t, state.q, state.v, self.work)
         return row
+
+
+def check_balance(transient: xr.Dataset, share: float = 0.25) -> None:
+    """Asks about nonlinear steps that make more than a share of the largest kinetic and strain
+    energy: what they do not resolve has grown until it decides the motion."""
+    energies = transient.kinetic_energy + np.abs(transient.strain_energy)
+    largest, made = float(energies.max()), np.abs(transient.energy_defect)
+    if float(made.max()) > share * largest:
+        at = float(transient.time[int(made.argmax())])
+        ask(
+            "step",
+            transient.attrs["step"],
+            f"the steps do not resolve the motion: energy_defect reaches {float(made.max()):.3g} J "
+            f"at t = {at:.6g} s, where the largest energy is {largest:.3g} J; take shorter steps, "
+            "or rho_infinity below 1",
+            stacklevel=5,
+        )
 
 
 class EnergyLedger:

@@ -31,7 +31,13 @@ from modal.transient.integrators.gauss import DenseGauss, Gauss
 from modal.transient.integrators.generalized_alpha import GeneralizedAlpha
 from modal.transient.integrators.stages import Integrator
 from modal.transient.loads import Load, check_resolved, total_force
-from modal.transient.measures import DisplacementNorm, Energies, EnergyLedger, PlainNorm
+from modal.transient.measures import (
+    DisplacementNorm,
+    Energies,
+    EnergyLedger,
+    PlainNorm,
+    check_balance,
+)
 from modal.transient.nonlinear import EnergyMomentum, NonlinearAlpha, check_nonlinear
 from modal.transient.records import (
     Recorder,
@@ -157,6 +163,8 @@ def integrate(
         does not reach it; the transient is then its `partial`.
     SingularSystemError
         A step matrix or the mass matrix is singular.
+    PlausibilityWarning
+        Nonlinear: steps that do not resolve the motion make more energy than it has.
     StorageError
         The checkpoint belongs to another run, is damaged, or cannot be written.
 
@@ -283,7 +291,10 @@ def integrate(
     attributes = {"formalism": formalism, "solver": name, "order": integrator.order}
     attributes |= run_attributes(settings, model) | _accuracy(ledger, steps)
     attributes["made_from"] = made_from(model)
-    return recorder.dataset(attributes)
+    found = recorder.dataset(attributes)
+    if nonlinear:
+        check_balance(found)
+    return found
 
 
 def _integrated(
