@@ -69,14 +69,14 @@ class Energies:
 def check_balance(transient: xr.Dataset, share: float = 0.25) -> None:
     """Asks about nonlinear steps that make more than a share of the largest kinetic and strain
     energy: what they do not resolve has grown until it decides the motion."""
-    energies = transient.kinetic_energy + np.abs(transient.strain_energy)
-    largest, made = float(energies.max()), np.abs(transient.energy_defect)
-    if float(made.max()) > share * largest:
-        at = float(transient.time[int(made.argmax())])
+    names = ("kinetic_energy", "strain_energy", "energy_defect")
+    kinetic, strain, made = (np.abs(transient[name].values) for name in names)
+    largest, at = (kinetic + strain).max(), transient.time.values[made.argmax()]
+    if made.max() > share * largest:
         ask(
             "step",
             transient.attrs["step"],
-            f"the steps do not resolve the motion: energy_defect reaches {float(made.max()):.3g} J "
+            f"the steps do not resolve the motion: energy_defect reaches {made.max():.3g} J "
             f"at t = {at:.6g} s, where the largest energy is {largest:.3g} J; take shorter steps, "
             "or rho_infinity below 1",
             stacklevel=5,
