@@ -17,6 +17,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL, ZERO
 from modal.reduction.interpolated_motion import InterpolatedMotion
+from modal.transient.energy_momentum import EnergyMomentum
 from modal.transient.equations import (
     FirstOrderModel,
     SecondOrderModel,
@@ -38,7 +39,7 @@ from modal.transient.measures import (
     PlainNorm,
     check_balance,
 )
-from modal.transient.nonlinear import EnergyMomentum, NonlinearAlpha, check_nonlinear
+from modal.transient.nonlinear import NonlinearAlpha, check_nonlinear
 from modal.transient.records import (
     Recorder,
     RunCheckpoint,
