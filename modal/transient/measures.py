@@ -67,8 +67,8 @@ class Energies:
 
 
 def check_balance(transient: xr.Dataset, share: float = 0.25) -> None:
-    """Asks about nonlinear steps that make more than a share of the largest kinetic and strain
-    energy: what they do not resolve has grown until it decides the motion."""
+    """Asks about nonlinear steps that make or lose more than a share of the largest kinetic and
+    strain energy: what they do not resolve decides the motion."""
     names = ("kinetic_energy", "strain_energy", "energy_defect")
     kinetic, strain, made = (np.abs(transient[name].values) for name in names)
     largest, at = (kinetic + strain).max(), transient.time.values[made.argmax()]
@@ -77,8 +77,8 @@ def check_balance(transient: xr.Dataset, share: float = 0.25) -> None:
             "step",
             transient.attrs["step"],
             f"the steps do not resolve the motion: energy_defect reaches {made.max():.3g} J "
-            f"at t = {at:.6g} s, where the largest energy is {largest:.3g} J; take shorter steps, "
-            "or rho_infinity below 1",
+            f"at t = {at:.6g} s, where the largest energy is {largest:.3g} J; take shorter steps"
+            + (", or rho_infinity below 1" if transient.attrs["rho_infinity"] == 1.0 else ""),
             stacklevel=5,
         )
 

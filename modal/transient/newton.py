@@ -65,7 +65,7 @@ class StepMatrices:
     def __init__(self, pattern: SharedPattern, values: Array, weights: Array) -> None:
         self.pattern, self.values = pattern, values
         whole = np.tensordot(weights, values, 1)
-        self._factors = [PatternFactor(OnPattern(pattern, own)) for own in whole]
+        self._factors = [PatternFactor(OnPattern(pattern, own), dense=300) for own in whole]
         self.weights = weights
 
     @property

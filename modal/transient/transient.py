@@ -165,7 +165,7 @@ def integrate(
     SingularSystemError
         A step matrix or the mass matrix is singular.
     PlausibilityWarning
-        Nonlinear: steps that do not resolve the motion make more energy than it has.
+        Nonlinear: the steps do not resolve the motion, by the energy that they make or lose.
     StorageError
         The checkpoint belongs to another run, is damaged, or cannot be written.
 

@@ -69,10 +69,10 @@ def test_a_step_whose_matrix_is_singular_is_divided(monkeypatch: pytest.MonkeyPa
     and the first is too long."""
     factor, lengths = newton.PatternFactor, []
 
-    def first_fail(matrix: object) -> object:
+    def first_fail(matrix: object, **options: object) -> object:
         if len(lengths) <= 2:
             raise SingularSystemError("a matrix is singular")
-        return factor(matrix)
+        return factor(matrix, **options)
 
     original = NonlinearAlpha.factorize
 
