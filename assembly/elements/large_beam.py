@@ -191,7 +191,7 @@ class BeamMotion(Jets):
     def points(self) -> Any:
         """Places (3, 1, Q, E, ...) of the points: the frame carries them."""
         u = self.fields[:3]
-        return self.law.points + (self.ends[:3] + u + self.frame.moved(self.law.arm + u))
+        return self.law.start + self.ends[:3] + self.frame.turned(self.law.arm + u)
 
     @property
     def turns(self) -> list[Turn]:
@@ -222,7 +222,7 @@ class BeamMotion(Jets):
         if self.law.arms is None:
             return total
         # The forces on the ends of the arms do work on the turns of the nodes.
-        pulls = self._turns.back.turned(_of_nodes(total, 0))
+        pulls = self._turns.turned_back(_of_nodes(total, 0))
         couples = _of_nodes(total) + self._turns.back.spin(cross(self.law.arms, pulls))
         parts = [total[:3], couples[:, :, :1], total[6:9], couples[:, :, 1:]]
         return np.concatenate(parts, axis=0)
@@ -254,7 +254,7 @@ class LargeBeam:
             rows_first(a[..., None]) for a in (shapes.lengths, shapes.jacobian)
         )
         self.tangent, self.tension_centre = map(rows_first, (shapes.tangent, st.tension_centre))
-        self.radius2, self.points = rows_first(st.radius2[..., None]), rows_first(st.X)
+        self.radius2, self.start = rows_first(st.radius2[..., None]), rows_first(shapes.ends[:, :1])
         self.arm = rows_first(st.X - shapes.ends[:, None, 0])
         self.masses = [Masses(part) for part in st.inertia.parts]
         self.on_strains = _across(weights * shapes.fields[..., 3:, :])
@@ -385,15 +385,15 @@ class LargeBeam:
         """Forces (..., E, 12) on the nodes, of `on_seen` and of the inertia of sections moved to
         places with turns; and `Masses.vectors`."""
         force, (on_frame, moment), vectors = inertia_gradient(
-            self.masses, *moved, coefficients, drag
+            self.masses, *moved, coefficients, drag, self.lengths
         )
-        seen = at.frame.back.turned(force)
-        on_fields = self.lengths * np.concatenate([seen, moment], axis=0)
+        seen = at.frame.turned_back(force)
+        on_fields = np.concatenate([seen, moment], axis=0)
         on_seen = on_seen + element_product(self._on_fields, on_fields)
-        couple = cross(self.arm + at.fields[:3], seen)
-        sums = self.lengths * np.concatenate([couple, 0.5 * on_frame, force], axis=0)
-        sums = sums.sum(axis=2, keepdims=True)
-        torque, both, first = sums[:3], sums[3:6], sums[6:]
+        arms = self.arm + at.fields[:3]
+        torque, first, both = (
+            np.sum(x, axis=2, keepdims=True) for x in (cross(arms, seen), force, 0.5 * on_frame)
+        )
         on_ends = np.concatenate([first, both, 0.0 * first, both], axis=0)
         forces = at.last(at.on_nodes(on_seen, torque, on_ends))
         return np.asarray(forces[..., 0, :]), vectors

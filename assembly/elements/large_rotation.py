@@ -66,9 +66,13 @@ class Turn(Jets):
 
     def turned(self, v: Any) -> Any:
         """R v."""
-        return v + self.moved(v)
+        return applied(self.matrix, v)
 
-    @property
+    def turned_back(self, v: Any) -> Any:
+        """Rᵀ v."""
+        return applied(self.matrix.swapaxes(0, 1), v)
+
+    @cached_property
     def matrix(self) -> Any:
         """R (3, 3, ...)."""
         return self._matrix(self.series[0], self.series[1])
@@ -228,6 +232,7 @@ def inertia_gradient(
     turns: Sequence[Turn],
     coefficients: Array | None,
     drag: Array | None = None,
+    weights: Any = 1.0,
 ) -> tuple[AnyArray, list[AnyArray], list[Any]]:
     """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O + ẍ + W ẋ) dm of points x + R s, (3, 1, ...) for x and
     each φ, and the `Masses.vectors` of each part.
@@ -235,12 +240,12 @@ def inertia_gradient(
     R is the product of the parts of `turns` that move mass (`SectionInertia.parts`). coefficients
     (..., 12): of the motion; None without its terms. drag (..., 3, 3): W, 2ω̃ and the damping in
     proportion to mass (1/s) times I; with it x and the turns are of `Taylor`, without it there are
-    no rates.
+    no rates. weights: of the sections; moments of a turn common to them are summed.
     """
     form: Any = None
     if coefficients is not None:
         forms = np.tensordot(coefficients[..., :9], _FORMS.swapaxes(-1, -2), 1)
-        form = rows_first(forms[..., None, :, :], 2)
+        form = rows_first(forms[..., None, :, :], 2)[:, :, None]
     rates = None if drag is None else _drag(drag)
     force: Any = 0.0
     moments: list[Any] = [0.0 for _ in turns]
@@ -251,27 +256,30 @@ def inertia_gradient(
         vectors.append(V)
         value, a = value_of(V), np.zeros(1)
         if coefficients is not None:
-            a = _applied(form, value)
+            a = applied(form, value)
             a[:, :1] += rows_first(coefficients[..., None, 9:])
         if rates is not None:
-            a = a + V.second + _applied(rates, V.rate)
-        loads = part.loads(a)
+            a = a + V.second + applied(rates, V.rate)
+        loads = weights * part.loads(a)
         force = force + loads[:, :1]
         couple = np.sum(cross(value[:, 1:], loads[:, 1:]), axis=1, keepdims=True)
         for k, turn in enumerate(moving):
+            if k:
+                couple = moving[k - 1].still.turned_back(couple)
             still = turn.still
-            moments[k] = moments[k] + part.on_turning(still.spin(couple))
-            couple = still.back.turned(couple)
+            common = still.phi.shape[2] < couple.shape[2]
+            own = couple.sum(axis=2, keepdims=True) if common else couple
+            moments[k] = moments[k] + part.on_turning(still.spin(own))
     return force, moments, vectors
 
 
 def _drag(drag: Array) -> AnyArray:
-    return rows_first(drag.swapaxes(-1, -2)[..., None, :, :], 2)
+    return rows_first(drag.swapaxes(-1, -2)[..., None, :, :], 2)[:, :, None]
 
 
-def _applied(A: Array, v: AnyArray) -> AnyArray:
-    """A v, A (3, 3, ...), of vectors v (3, K, ...)."""
-    return np.asarray(sum(A[:, k, None] * v[k] for k in range(3)))
+def applied(A: Any, v: Any) -> Any:
+    """A v, A (3, 3, 1, ...), of vectors v (3, K, ...)."""
+    return A[:, 0] * v[:1] + A[:, 1] * v[1:2] + A[:, 2] * v[2:]
 
 
 def section_rotation(inertia: SectionInertia, turns: Sequence[Taylor]) -> Taylor:
@@ -296,7 +304,7 @@ def rate_slopes(
         Z, rate = V.data[:2].imag / STEP
         loaded, *slopes = (
             x.transpose(5, 3, 4, 0, 1, 2).reshape(x.shape[5], x.shape[3], x.shape[4], -1)
-            for x in (weights * part.loads(Z), 2.0 * rate + _applied(_drag(drag), Z), Z)
+            for x in (weights * part.loads(Z), 2.0 * rate + applied(_drag(drag), Z), Z)
         )
         by_v, by_a = (
             total + loaded @ slope.swapaxes(-1, -2)

@@ -67,6 +67,10 @@ class Taylor(NDArrayOperatorsMixin):
         """Of matrices."""
         return Taylor(self.data.swapaxes(-1, -2))
 
+    def swapaxes(self, i: int, j: int) -> Taylor:
+        """f with two axes exchanged, counted from the first one."""
+        return Taylor(self.data.swapaxes(i + 1, j + 1))
+
     @property
     def ndim(self) -> int:
         """Number of axes of f."""
