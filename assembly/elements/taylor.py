@@ -245,7 +245,6 @@ _UFUNCS: dict[Any, Callable[..., Taylor]] = {
     np.sqrt: _root,
 }
 _FUNCTIONS: dict[Any, Callable[..., Taylor]] = {
-    np.cross: cross,
     np.sum: _summed,
     np.zeros_like: lambda a: Taylor(np.zeros_like(a.data)),
     np.concatenate: _joined,
