@@ -200,7 +200,8 @@ class BeamFamily(FiniteMotion):
         self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
     ) -> tuple[Array, list[Array]]:
         motion = self._large.moved(stepped(state, self.map.columns), coefficients)
-        return self._with_slopes(*self._large.tangents(motion, rates, by_rates, **law))
+        forces = self._large.forces(motion, rates, **law)
+        return self._with_slopes(forces, self._large.rate_slopes(motion, rates) if by_rates else [])
 
     def _moved(self, passage: Passage) -> BeamMotion:
         return passage.once(

@@ -252,8 +252,10 @@ class ElementFamily:
         return np.stack([self.force(passage.at(n)) for n in range(len(passage.u))])
 
     def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[tuple[Any, Any]]]:
-        """`linearized` at several instants: forces (P, size), and with numbers of instants the
-        derivatives at these, matrices at one or `Entries` at several."""
+        """`linearized` at several instants: forces (P, size), and derivatives.
+
+        Each with the numbers of its instants: matrices at one, or `Entries` at several.
+        """
         each = [self.linearized(passage.at(n), by) for n in range(len(passage.u))]
         return np.stack([force for force, _ in each]), [(n, A) for n, (_, A) in enumerate(each)]
 

@@ -58,12 +58,12 @@ class FiniteMotion(ElementFamily):
         self, forces: AnyArray, by_rates: Sequence[Array]
     ) -> tuple[Array, list[Array]]:
         """Forces and derivatives, of forces with complex steps of the displacements in their first
-        axis, and of derivatives by rates over the DOFs that the elements have."""
-        own = self.map.columns
-        changes = np.zeros((1 + len(by_rates), *forces.shape[1:], forces.shape[-1]))
+        axis, and of derivatives (P, E, ...) by rates over the DOFs that the elements have."""
+        own, shape = self.map.columns, forces.shape[1:]
+        changes = np.zeros((1 + len(by_rates), *shape, shape[-1]))
         changes[0][..., own] = np.moveaxis(forces.imag, 0, -1) / STEP
         for change, found in zip(changes[1:], by_rates, strict=True):
-            change[..., own[:, None], own] = found
+            change[..., own[:, None], own] = found.reshape(*shape[:-1], len(own), len(own))
         return forces[0].real, list(changes)
 
     def foreseen(self, before: Array, after: Array, c: Array) -> dict[str, Any]:

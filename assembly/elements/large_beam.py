@@ -26,7 +26,6 @@ stiffer by three times its stretch: the two agree to the order of the strain, no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -191,12 +190,13 @@ class BeamMotion(Jets):
     def points(self) -> Any:
         """Places (3, 1, Q, E, ...) of the points: the frame carries them."""
         u = self.fields[:3]
-        return self.law.points + (self.ends[:3] + u + self.frame.moved(self.law.arm + u))
+        return self.law.start + self.ends[:3] + self.frame.turned(self.law.arm + u)
 
-    @property
-    def turns(self) -> list[Turn]:
-        """Of the sections: that of the frame, and those in it."""
-        return [self.frame, self.strain.turn]
+    @cached_property
+    def moved(self) -> list[tuple[Any, list[Turn]]]:
+        """The sections' masses, turned by the frame and in it."""
+        turns = [self.frame, self.strain.turn]
+        return [part.moved(self.points, turns) for part in self.law.masses]
 
     def of_load(self, load: Any, own: Any) -> Any:
         """Forces (12, 1, 1, E, ...) on `seen` of Hρ (6, ...) and the elements' own resultants."""
@@ -222,7 +222,7 @@ class BeamMotion(Jets):
         if self.law.arms is None:
             return total
         # The forces on the ends of the arms do work on the turns of the nodes.
-        pulls = self._turns.back.turned(_of_nodes(total, 0))
+        pulls = self._turns.turned_back(_of_nodes(total, 0))
         couples = _of_nodes(total) + self._turns.back.spin(cross(self.law.arms, pulls))
         parts = [total[:3], couples[:, :, :1], total[6:9], couples[:, :, 1:]]
         return np.concatenate(parts, axis=0)
@@ -254,7 +254,7 @@ class LargeBeam:
             rows_first(a[..., None]) for a in (shapes.lengths, shapes.jacobian)
         )
         self.tangent, self.tension_centre = map(rows_first, (shapes.tangent, st.tension_centre))
-        self.radius2, self.points = rows_first(st.radius2[..., None]), rows_first(st.X)
+        self.radius2, self.start = rows_first(st.radius2[..., None]), rows_first(shapes.ends[:, :1])
         self.arm = rows_first(st.X - shapes.ends[:, None, 0])
         self.masses = [Masses(part) for part in st.inertia.parts]
         self.on_strains = _across(weights * shapes.fields[..., 3:, :])
@@ -288,23 +288,13 @@ class LargeBeam:
         rates, against ρ̇ of ½ ρᵀHρ. static: without it only what rates cause. foreseen (E, 6): loads
         Hρ in place of those of the displacements, whose derivatives stay.
         """
-        return self._forces(motion, rates, static, foreseen)[0]
-
-    def _forces(
-        self,
-        motion: BeamMotion,
-        rates: Rates | None = None,
-        static: bool = True,
-        foreseen: Array | None = None,
-    ) -> tuple[AnyArray, list[Any]]:
-        """And `Masses.vectors`."""
         drag, resistance = (None, None) if rates is None else rates
         load: Any = 0.0
         on_seen: Any = 0.0
         own: Any = 0.0
         if resistance is not None:
             load = element_product(resistance, motion.deformation.rate)
-        inertia = motion.points, motion.turns  # found before their values are
+        moved = motion.moved  # found before its values are
         at = motion.still
         if static:
             load, own = (
@@ -314,23 +304,17 @@ class LargeBeam:
         if static or resistance is not None:
             on_seen = at.of_load(load, own)
         of_motion = motion.coefficients if static else None
-        return self._with_inertia(at, on_seen, inertia, of_motion, drag)
+        return self._with_inertia(at, on_seen, moved, of_motion, drag)
 
-    def tangents(
-        self, motion: BeamMotion, rates: Rates, by_rates: bool, **law: Any
-    ) -> tuple[AnyArray, Sequence[Array]]:
-        """`forces` of a motion with complex steps of n displacements, and with by_rates their
-        derivatives (..., E, n, n) by velocities and accelerations."""
-        forces, vectors = self._forces(motion, rates, **law)
-        if not by_rates:
-            return forces, ()
+    def rate_slopes(self, motion: BeamMotion, rates: Rates) -> list[Array]:
+        """Derivatives (P, E, n, n) of `forces` by velocities and accelerations, of a motion with
+        complex steps of n displacements."""
         drag, resistance = rates
-        by_v, by_a = rate_slopes(self.masses, vectors, drag, self.lengths)
+        by_v, by_a = rate_slopes(self.masses, motion.moved, drag, self.lengths)
         if resistance is not None:
             slopes = motion.deformation.value.imag[:, 0, 0].transpose(3, 1, 2, 0) / STEP
             by_v = by_v + slopes @ resistance @ slopes.swapaxes(-1, -2)
-        each = (A.reshape(*motion.leading[1:], *A.shape[1:]) for A in (by_v, by_a))
-        return forces, list(each)
+        return [by_v, by_a]
 
     def tangent_slope(self, d: Array, coefficients: Array) -> Array:
         """The derivative (E, 12, 12) by s of the tangent at s d, under s coefficients, at s = 0.
@@ -344,8 +328,7 @@ class LargeBeam:
 
         def inertia(x: AnyArray) -> AnyArray:
             straight = self.moved(x, 0.0 * coefficients, rates=False)
-            moved = straight.points, straight.turns
-            return self._with_inertia(straight, 0.0, moved, coefficients, None)[0]
+            return self._with_inertia(straight, 0.0, straight.moved, coefficients, None)
 
         elastic = np.moveaxis(at.last(forces.rate.imag)[..., 0, :], 0, -1) / STEP
         return np.asarray(elastic + value_and_jacobian(inertia, 0.0 * d)[1])
@@ -378,25 +361,24 @@ class LargeBeam:
         self,
         at: BeamMotion,
         on_seen: Any,
-        moved: tuple[Any, list[Turn]],
+        moved: list[tuple[Any, list[Turn]]],
         coefficients: AnyArray | None,
         drag: Array | None,
-    ) -> tuple[AnyArray, list[Any]]:
-        """Forces (..., E, 12) on the nodes, of `on_seen` and of the inertia of sections moved to
-        places with turns; and `Masses.vectors`."""
-        force, (on_frame, moment), vectors = inertia_gradient(
-            self.masses, *moved, coefficients, drag
+    ) -> AnyArray:
+        """Forces (..., E, 12) on the nodes, of `on_seen` and of the inertia of what has moved."""
+        force, (on_frame, moment) = inertia_gradient(
+            self.masses, moved, coefficients, drag, self.lengths
         )
-        seen = at.frame.back.turned(force)
-        on_fields = self.lengths * np.concatenate([seen, moment], axis=0)
+        seen = at.frame.turned_back(force)
+        on_fields = np.concatenate([seen, moment], axis=0)
         on_seen = on_seen + element_product(self._on_fields, on_fields)
-        couple = cross(self.arm + at.fields[:3], seen)
-        sums = self.lengths * np.concatenate([couple, 0.5 * on_frame, force], axis=0)
-        sums = sums.sum(axis=2, keepdims=True)
-        torque, both, first = sums[:3], sums[3:6], sums[6:]
+        arms = self.arm + at.fields[:3]
+        torque, first, both = (
+            np.sum(x, axis=2, keepdims=True) for x in (cross(arms, seen), force, 0.5 * on_frame)
+        )
         on_ends = np.concatenate([first, both, 0.0 * first, both], axis=0)
         forces = at.last(at.on_nodes(on_seen, torque, on_ends))
-        return np.asarray(forces[..., 0, :]), vectors
+        return np.asarray(forces[..., 0, :])
 
     def strain_energy(self, motion: BeamMotion) -> Any:
         """½ ρᵀHρ + ∫ S₀·(Γ₂, κ₂) (...), J, of all elements."""
@@ -411,11 +393,8 @@ class LargeBeam:
 
     def moments(self, motion: BeamMotion) -> Array:
         """Second moments (..., E, 7, 7) of the mass (`assembly.elements.moments`)."""
-        inertia, turns = (
-            self.shapes.stations.inertia,
-            [motion.last(turn.phi) for turn in motion.turns],
-        )
-        return section_moments(inertia, self.shapes.lengths, motion.last(motion.points), turns)
+        found = section_moments(self.masses, motion.moved, self.lengths)
+        return found.reshape(*motion.leading, *found.shape[1:])
 
     def resultants(self, d: Array, coefficients: Array) -> AnyArray:
         """Forces and moments (E, Q, 6) of the sections, in their rotated axes."""

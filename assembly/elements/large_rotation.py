@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import zeta
 
 from assembly.elements.section_inertia import SectionInertia
-from assembly.elements.taylor import Jets, Taylor, cross, matrix_product, polynomial, value_of
+from assembly.elements.taylor import Jets, Taylor, cross, polynomial, value_of
 from assembly.kinematics import FRAME_UNITS, SKEW_UNITS
 from assembly.types import AnyArray, Array
 
@@ -66,9 +66,13 @@ class Turn(Jets):
 
     def turned(self, v: Any) -> Any:
         """R v."""
-        return v + self.moved(v)
+        return applied(self.matrix, v)
 
-    @property
+    def turned_back(self, v: Any) -> Any:
+        """Rᵀ v."""
+        return applied(self.matrix.swapaxes(0, 1), v)
+
+    @cached_property
     def matrix(self) -> Any:
         """R (3, 3, ...)."""
         return self._matrix(self.series[0], self.series[1])
@@ -168,24 +172,19 @@ class Masses:
         self.m = rows_first(m[..., None, None], 2)
         self.turning = None if inertia.turns_whole else rows_first(turning, 2)
 
-    def turns(self, turns: Sequence[Turn]) -> list[Turn]:
-        """The parts of rotations that move mass."""
-        if self.turning is None:
-            return list(turns)
-        return [Turn(self.on_turning(turn.phi)) for turn in turns]
-
     def on_turning(self, phi: Any) -> Any:
         """The parts of rotation vectors, or of moments, that move mass."""
         if self.turning is None:
             return phi
         return np.sum(self.turning[:, :, None] * phi[:, None], axis=0)
 
-    def vectors(self, x: Any, turns: Sequence[Turn]) -> Any:
-        """x and R b, (3, 1 + K, ...)."""
-        moved: Any = self.b
-        for turn in reversed(turns):
-            moved = turn.turned(moved)
-        return np.concatenate([x, moved], axis=1)
+    def moved(self, x: Any, turns: Sequence[Turn]) -> tuple[Any, list[Turn]]:
+        """x and R b, (3, 1 + K, ...), and the parts of the turns that move mass, of product R."""
+        moving = list(turns)
+        if self.turning is not None:
+            moving = [Turn(self.on_turning(turn.phi)) for turn in turns]
+        vectors = reduce(lambda v, turn: turn.turned(v), reversed(moving), self.b)
+        return np.concatenate([x, vectors], axis=1), moving
 
     def loads(self, a: Any) -> Any:
         """∫ (1, s_k) a dm (3, 1 + K, ...) of vectors with the accelerations a, s_k along b_k."""
@@ -224,85 +223,77 @@ def rows_last(a: Any, leading: tuple[int, ...]) -> Any:
 
 def inertia_gradient(
     masses: Sequence[Masses],
-    x: Any,
-    turns: Sequence[Turn],
+    moved: Sequence[tuple[Any, list[Turn]]],
     coefficients: Array | None,
     drag: Array | None = None,
-) -> tuple[AnyArray, list[AnyArray], list[Any]]:
-    """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O + ẍ + W ẋ) dm of points x + R s, (3, 1, ...) for x and
-    each φ, and the `Masses.vectors` of each part.
+    weights: Any = 1.0,
+) -> tuple[Any, list[Any]]:
+    """∫ (∂x/∂(u, φ))ᵀ ((ε̃ + ω̃ω̃) x + a_O + ẍ + W ẋ) dm of masses and how they have `moved`,
+    (3, 1, ...) for x and each φ.
 
-    R is the product of the parts of `turns` that move mass (`SectionInertia.parts`). coefficients
-    (..., 12): of the motion; None without its terms. drag (..., 3, 3): W, 2ω̃ and the damping in
-    proportion to mass (1/s) times I; with it x and the turns are of `Taylor`, without it there are
-    no rates.
+    coefficients (..., 12): of the motion; None without its terms. drag (..., 3, 3): W, 2ω̃ and the
+    damping in proportion to mass (1/s) times I; with it what has moved is of `Taylor`, without it
+    there are no rates. weights: of the sections; moments of a turn common to them are summed.
     """
     form: Any = None
     if coefficients is not None:
         forms = np.tensordot(coefficients[..., :9], _FORMS.swapaxes(-1, -2), 1)
-        form = rows_first(forms[..., None, :, :], 2)
+        form = rows_first(forms[..., None, :, :], 2)[:, :, None]
     rates = None if drag is None else _drag(drag)
     force: Any = 0.0
-    moments: list[Any] = [0.0 for _ in turns]
-    vectors = []
-    for part in masses:
-        moving = part.turns(turns)
-        V = part.vectors(x, moving)
-        vectors.append(V)
+    moments: list[Any] = [0.0 for _ in moved[0][1]]
+    for part, (V, turns) in zip(masses, moved, strict=True):
         value, a = value_of(V), np.zeros(1)
         if coefficients is not None:
-            a = _applied(form, value)
+            a = applied(form, value)
             a[:, :1] += rows_first(coefficients[..., None, 9:])
         if rates is not None:
-            a = a + V.second + _applied(rates, V.rate)
-        loads = part.loads(a)
+            a = a + V.second + applied(rates, V.rate)
+        loads = weights * part.loads(a)
         force = force + loads[:, :1]
         couple = np.sum(cross(value[:, 1:], loads[:, 1:]), axis=1, keepdims=True)
-        for k, turn in enumerate(moving):
-            still = turn.still
-            moments[k] = moments[k] + part.on_turning(still.spin(couple))
-            couple = still.back.turned(couple)
-    return force, moments, vectors
+        for k, still in enumerate(turn.still for turn in turns):
+            if k:
+                couple = turns[k - 1].still.turned_back(couple)
+            common = still.phi.shape[2] < couple.shape[2]
+            own = couple.sum(axis=2, keepdims=True) if common else couple
+            moments[k] = moments[k] + part.on_turning(still.spin(own))
+    return force, moments
 
 
 def _drag(drag: Array) -> AnyArray:
-    return rows_first(drag.swapaxes(-1, -2)[..., None, :, :], 2)
+    return rows_first(drag.swapaxes(-1, -2)[..., None, :, :], 2)[:, :, None]
 
 
-def _applied(A: Array, v: AnyArray) -> AnyArray:
-    """A v, A (3, 3, ...), of vectors v (3, K, ...)."""
-    return np.asarray(sum(A[:, k, None] * v[k] for k in range(3)))
-
-
-def section_rotation(inertia: SectionInertia, turns: Sequence[Taylor]) -> Taylor:
-    """R (..., 3, 3) of sections, of the parts of the rotation vectors (..., 3) that move mass."""
-    moving = (np.einsum("...ij,...j->...i", inertia.turning, phi.data) for phi in turns)
-    rotations = (Turn(Taylor(np.moveaxis(phi, -1, 1))).matrix.data for phi in moving)
-    return reduce(matrix_product, (Taylor(np.moveaxis(R, (1, 2), (-2, -1))) for R in rotations))
+def applied(A: Any, v: Any) -> Any:
+    """A v, A (3, 3, 1, ...), of vectors v (3, K, ...)."""
+    return A[:, 0] * v[:1] + A[:, 1] * v[1:2] + A[:, 2] * v[2:]
 
 
 def rate_slopes(
-    masses: Sequence[Masses], vectors: Sequence[Taylor], drag: Array, weights: Any = 1.0
-) -> tuple[Array, Array]:
-    """Derivatives (P, E, n, n) of the forces of `inertia_gradient` on n DOFs by the rates of these.
+    masses: Sequence[Masses],
+    moved: Sequence[tuple[Any, list[Turn]]],
+    drag: Array,
+    weights: Any = 1.0,
+) -> list[Array]:
+    """Derivatives (P, E, n, n) of the forces of `inertia_gradient` on n DOFs by the rates of these,
+    velocities and accelerations, of what has moved with complex steps of the n displacements.
 
-    vectors: as it finds them, with complex steps of the n displacements. Along the motion
-    ∂ẋ/∂q̇ = ∂x/∂q and ∂ẍ/∂q̇ = 2 ∂ẋ/∂q, so that with Z = ∂(x + R s)/∂q the forces ∫ Zᵀ(ẍ + W ẋ) dm
-    have the derivatives ∫ Zᵀ(2 Ż + W Z) dm by q̇ and ∫ ZᵀZ dm by q̈.
+    Along the motion ∂ẋ/∂q̇ = ∂x/∂q and ∂ẍ/∂q̇ = 2 ∂ẋ/∂q, so that with Z = ∂(x + R s)/∂q the forces
+    ∫ Zᵀ(ẍ + W ẋ) dm have the derivatives ∫ Zᵀ(2 Ż + W Z) dm by q̇ and ∫ ZᵀZ dm by q̈.
     """
-    by_v: Any = 0.0
-    by_a: Any = 0.0
-    for part, V in zip(masses, vectors, strict=True):
+    slopes: list[Any] = [0.0, 0.0]
+    for part, (V, _) in zip(masses, moved, strict=True):
         Z, rate = V.data[:2].imag / STEP
-        loaded, *slopes = (
+        loads, *changes = (
             x.transpose(5, 3, 4, 0, 1, 2).reshape(x.shape[5], x.shape[3], x.shape[4], -1)
-            for x in (weights * part.loads(Z), 2.0 * rate + _applied(_drag(drag), Z), Z)
+            for x in (weights * part.loads(Z), 2.0 * rate + applied(_drag(drag), Z), Z)
         )
-        by_v, by_a = (
-            total + loaded @ slope.swapaxes(-1, -2)
-            for total, slope in zip((by_v, by_a), slopes, strict=True)
-        )
-    return by_v, by_a
+        slopes = [
+            total + loads @ change.swapaxes(-1, -2)
+            for total, change in zip(slopes, changes, strict=True)
+        ]
+    return slopes
 
 
 def stepped(y: Array, columns: Any = slice(None)) -> AnyArray:

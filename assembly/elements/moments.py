@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from assembly.elements.large_rotation import section_rotation
-from assembly.elements.section_inertia import SectionInertia
-from assembly.elements.taylor import Taylor
+from assembly.elements.large_rotation import Masses
 from assembly.kinematics import axial, skew
 from assembly.types import Array
 
@@ -32,24 +30,17 @@ def point_moments(mass: Any, x: Array, v: Array) -> Array:
 
 
 def section_moments(
-    inertia: SectionInertia, weights: Array, moved: Taylor, turns: Sequence[Taylor]
+    masses: Sequence[Masses], moved: Sequence[tuple[Any, Any]], weights: Any = 1.0
 ) -> Array:
-    """A (..., E, 7, 7) of rigid sections (or bodies) with the weights (E, Q), summed over each E,
-    or (E,).
-
-    moved: X + u (..., 3) with its rates, and the rotation vectors of the turns.
-    """
-    one = np.ones((*moved.value.shape[:-1], 1))
-    point = np.concatenate([one, moved.value, moved.rate], axis=-1)
-    total = inertia.m[..., None, None] * point[..., :, None] * point[..., None, :]
-    for part in inertia.parts:
-        R = section_rotation(part, turns)
-        Z = np.concatenate([0.0 * R.value[..., :1, :], R.value, R.rate], axis=-2)
-        first = (Z @ part.eta[..., None])[..., 0]
-        mixed = point[..., :, None] * first[..., None, :]
-        total = total + mixed + mixed.swapaxes(-1, -2) + Z @ part.J @ Z.swapaxes(-1, -2)
-    total = weights[..., None, None] * total
-    return np.asarray(total.sum(axis=-3) if weights.ndim > 1 else total)
+    """A (P, E, 7, 7) of masses and how they have moved, with rates (`Masses.moved`); weights: of
+    the sections."""
+    total: Any = 0.0
+    for part, (V, _) in zip(masses, moved, strict=True):
+        one = 0.0 * V.value[:1]
+        one[:, 0] = 1.0
+        z = np.concatenate([one, V.value, V.rate])
+        total = total + np.einsum("iksecp,jksecp->peij", weights * part.loads(z), z)
+    return np.asarray(total)
 
 
 def placed_moments(A: Array, r: Array, R: Array) -> Array:

@@ -29,7 +29,6 @@ from assembly.elements.large_rotation import (
 from assembly.elements.moments import section_moments
 from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import SectionInertia, joined
-from assembly.elements.taylor import Taylor
 from assembly.kinematics import UNIT_COUNT
 from assembly.types import AnyArray, Array, Index
 
@@ -63,43 +62,44 @@ class RigidFamily(FiniteMotion):
         inertia = joined([f.inertia for f in families])  # type: ignore[attr-defined]
         return RigidFamily(dofs, np.concatenate(nodes), inertia)
 
-    def element_forces(
-        self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
-    ) -> AnyArray:
-        return self._forces_and_vectors(state, coefficients, rates, static)[0]
-
-    def _forces_and_vectors(
-        self, state: AnyArray, coefficients: Array, rates: Rates | None, static: bool = True
-    ) -> tuple[AnyArray, list[Any]]:
-        motion, drag = coefficients if static else None, None if rates is None else rates[0]
-        path = motion_of(state, coefficients, rates is not None)
-        x, turns = self._places + path[:3], [Turn(path[3:])]
-        force, moments, vectors = inertia_gradient(self._masses, x, turns, motion, drag)
-        forces = rows_last(np.concatenate([force, *moments], axis=0), state.shape[:-2])
-        return forces[..., 0, :], vectors
-
     @cached_property
     def _masses(self) -> list[Masses]:
         return [Masses(part) for part in self.inertia.parts]
 
-    @cached_property
-    def _places(self) -> AnyArray:
-        return rows_first(self.points[:, None])
+    def _moved(
+        self, state: AnyArray, coefficients: Array, rates: bool = True
+    ) -> list[tuple[Any, list[Turn]]]:
+        path = motion_of(state, coefficients, rates)
+        x, turns = rows_first(self.points[:, None]) + path[:3], [Turn(path[3:])]
+        return [part.moved(x, turns) for part in self._masses]
+
+    def element_forces(
+        self, state: AnyArray, coefficients: Array, rates: Rates | None = None, static: bool = True
+    ) -> AnyArray:
+        moved = self._moved(state, coefficients, rates is not None)
+        return self._forces_on(moved, state.shape[:-2], coefficients, rates, static)
+
+    def _forces_on(
+        self, moved: Any, leading: Any, c: Array, rates: Rates | None, static: bool = True
+    ) -> AnyArray:
+        drag = None if rates is None else rates[0]
+        force, moments = inertia_gradient(self._masses, moved, c if static else None, drag)
+        forces = rows_last(np.concatenate([force, *moments], axis=0), leading)
+        return np.asarray(forces[..., 0, :])
 
     def element_tangents(
         self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
     ) -> tuple[Array, list[Array]]:
         steps = stepped(state, self.map.columns)
-        forces, vectors = self._forces_and_vectors(steps, coefficients, rates, **law)
-        slopes = rate_slopes(self._masses, vectors, rates[0]) if by_rates else ()
-        shape = state.shape[:-1]
-        return self._with_slopes(forces, [A.reshape(*shape, *A.shape[-2:]) for A in slopes])
+        moved = self._moved(steps, coefficients)
+        forces = self._forces_on(moved, steps.shape[:-2], coefficients, rates, **law)
+        slopes = rate_slopes(self._masses, moved, rates[0]) if by_rates else []
+        return self._with_slopes(forces, slopes)
 
     def inertia_moments(self, passage: Passage) -> Array:
-        u, v = self.map.gather(passage.u), self.map.gather(passage.v)
-        path = Taylor.of(u, v, 0.0 * v)
-        ones = np.ones(len(self.points))
-        return section_moments(self.inertia, ones, self.points + path[..., :3], [path[..., 3:]])
+        moved = self._moved(self.map.path(passage), passage.coefficients)
+        found = section_moments(self._masses, moved)
+        return found.reshape(*passage.u.shape[:-1], *found.shape[1:])
 
     def displaced(self, passage: Passage) -> Displaced:
         """M of the rotated bodies; what the load adds is in `geometric`."""

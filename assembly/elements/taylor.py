@@ -67,6 +67,10 @@ class Taylor(NDArrayOperatorsMixin):
         """Of matrices."""
         return Taylor(self.data.swapaxes(-1, -2))
 
+    def swapaxes(self, i: int, j: int) -> Taylor:
+        """f with two axes exchanged, counted from the first one."""
+        return Taylor(self.data.swapaxes(i + 1, j + 1))
+
     @property
     def ndim(self) -> int:
         """Number of axes of f."""
@@ -241,7 +245,6 @@ _UFUNCS: dict[Any, Callable[..., Taylor]] = {
     np.sqrt: _root,
 }
 _FUNCTIONS: dict[Any, Callable[..., Taylor]] = {
-    np.cross: cross,
     np.sum: _summed,
     np.zeros_like: lambda a: Taylor(np.zeros_like(a.data)),
     np.concatenate: _joined,
