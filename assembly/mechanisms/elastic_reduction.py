@@ -92,10 +92,14 @@ class ElasticReduction:
         return [np.hstack(pair) for pair in pairs]
 
     def share(self, other: ElasticReduction) -> None:
-        """Take the patterns of a reduction of the same bodies and joints under the same loads."""
-        bodies = zip(self.topology.bodies.values(), other.topology.bodies.values(), strict=True)
-        loads = zip(self.unit_loads, other.unit_loads, strict=True)
-        if all(a is b for a, b in bodies) and all(np.array_equal(a, b) for a, b in loads):
+        """Take the patterns of a reduction of the same bodies and joints under the same loads, if
+        it is one, that eliminates the same DOFs."""
+        ours, theirs = self.topology, other.topology
+        if list(map(id, ours.bodies.values())) != list(map(id, theirs.bodies.values())):
+            return
+        pairs = [*zip(self.unit_loads, other.unit_loads, strict=True)]
+        pairs += [(ours.touched, theirs.touched), (self.partition.slaves, other.partition.slaves)]
+        if all(np.array_equal(a, b) for a, b in pairs):
             self._patterns = other._patterns
 
     def pattern(

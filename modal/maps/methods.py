@@ -7,7 +7,7 @@ on the result of `prepare`, so tiles may be computed in any order and by any run
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +18,12 @@ from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.tolerances import SURE
 from modal.maps.grid import Grid, named
 from modal.maps.stacks import StackFamily, is_stackable
 from modal.maps.store import Prints, Slices, columns
+from modal.proofs.all_modes import beyond_precision
 from modal.proofs.box import is_empty, stay_apart
 from modal.proofs.judge import COUNT, MODES, PROOFS, STABLE, UNDECIDED, WORDS, Verdict, judge
 from modal.proofs.one_state import SHARPEST
@@ -33,6 +35,7 @@ from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
 from modal.reduction.error_bounds import unbounded
 from modal.reduction.full_order import full_modes, spot_check
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
+from modal.reduction.reduced_eigen import solve_matrices
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.reduction.tolerances import WHOLE
 from modal.tracking.smooth_space import SmoothSpace
@@ -105,9 +108,10 @@ class FullMethod(Method):
         point: Mapping[str, float],
         known: Verdict | None = None,
         system: FrozenSystem | None = None,
+        hopeless: Sequence[bool] = (False, False),
     ) -> Verdict:
         """The verdict of a point. known: an undecided one, on which all modes follow if affordable.
-        system: that of the point, if it has been frozen.
+        system: that of the point, if it has been frozen. hopeless: by `beyond_precision`.
 
         Raises the solver's error with the point's name in front.
         """
@@ -118,7 +122,7 @@ class FullMethod(Method):
         try:
             found = known or judge(*full_modes(system, self.k))
             undecided = found.verdict == UNDECIDED and affordable
-            return on_all_modes(found, system, self.k) if undecided else found
+            return on_all_modes(found, system, self.k, hopeless) if undecided else found
         except ConvergenceError as fault:
             raise ConvergenceError(f"at {named(point)}: {fault}", fault.partial) from fault
         except (SingularSystemError, AccuracyError) as fault:
@@ -206,12 +210,22 @@ class SpaceMethod(Method):
             apart[left] = self.whole_is_full and space.complete
             for p, verdict in zip(left, judged, strict=True):
                 verdicts[p] = verdict
-        full = FullMethod(self.grid, self.k)
+        full, hopeless = FullMethod(self.grid, self.k), np.zeros((len(points), 2), dtype=bool)
+        undecided = [i for i, v in enumerate(verdicts) if v and v.verdict == UNDECIDED]
+        every = self.every(at.take(undecided)) if undecided else None
+        if every is not None:
+            hopeless[undecided] = beyond_precision(every)
         decided = [
-            full.verdict(p, v, self.frozen(at, i)) if v is None or v.verdict == UNDECIDED else v
+            full.verdict(p, v, self.frozen(at, i), hopeless[i])
+            if v is None or v.verdict == UNDECIDED
+            else v
             for i, (p, v) in enumerate(zip(points, verdicts, strict=True))
         ]
         return columns(decided, apart)
+
+    def every(self, points: Any) -> Complex | None:
+        """All eigenvalues (P, m) of points, where that is few of few."""
+        return None
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """The space of the whole map."""
@@ -307,6 +321,10 @@ class BodyMethod(SpaceMethod):
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
         return found, proof, beyond[:, : space.wanted], space.provable(points)
 
+    def every(self, points: Coefficients) -> Complex | None:
+        space = self.space
+        return space.selected(space.on(points), True)[0].eigenvalues if space.complete else None
+
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
         """From the tile's corners and middle; none where only all modes can prove anything, or
         where it saves little of a shared space that holds everything."""
@@ -351,12 +369,30 @@ class StackMethod(SpaceMethod):
     solver = "reduced basis of every tile"
     family: StackFamily
     whole_is_full = True
+    _band: Slices = ()  # whose points the family has
     prepare, restore = Method.prepare, Method.restore  # tiles share nothing
 
     def located(self, tile: Slices) -> tuple[Any, Mask]:
-        """Numbers of points, and which of them a basis can hold."""
-        self.family = StackFamily(self.grid.freeze, self.grid.points(tile), self.grid.first.n)
-        return np.arange(len(self.family.points)), self.family.stackable
+        """Numbers of points, and which of them a basis can hold.
+
+        Tiles beside one another on the last axis are frozen together, if they are of few numbers:
+        often they have instants of the same mechanisms.
+        """
+        first, row = self.grid.first, slice(0, self.grid.shape[-1])
+        area = int(np.prod([s.stop - s.start for s in (*tile[:-1], row)]))
+        few = 3 * area * first.n**2 <= ENTRIES and isinstance(first, MechanismSystem)
+        band = (*tile[:-1], row if few else tile[-1])
+        if self._band != band:
+            self.family = StackFamily(self.grid.freeze, self.grid.points(band), first.n)
+            self._band = band
+        numbers = np.arange(len(self.family.points)).reshape([s.stop - s.start for s in band])
+        inside = slice(tile[-1].start - band[-1].start, tile[-1].stop - band[-1].start)
+        points = numbers[..., inside].ravel()
+        return points, self.family.stackable[points]
+
+    def frozen(self, at: Array, number: int) -> FrozenSystem | None:
+        """From the stack."""
+        return self.family.system(int(at[number]))
 
     def proved(self, space: Any, points: Array) -> Proved:
         """By all modes where the basis holds them; else none grows where a box holds none."""
@@ -371,6 +407,10 @@ class StackMethod(SpaceMethod):
         found = every.first(k)
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
         return found, proof, settled, np.full(len(points), not space.complete)
+
+    def every(self, points: Array) -> Complex:
+        matrices = self.family.motion.matrices(points)
+        return solve_matrices(matrices, 2 * self.family.n).eigenvalues
 
     def _verdicts(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
         """Of a few points at once: all modes of one take as many numbers as its state matrix."""
@@ -396,7 +436,7 @@ class StackMethod(SpaceMethod):
         except BasisError:
             return None
         self.space = space
-        held = [self.family.points[p] for p in np.flatnonzero(self.family.stackable)]
+        held = [self.family.points[p] for p in at]
         spot_check(space, [point for point in checked if point in held], self.checks)
         return space
 
@@ -433,12 +473,17 @@ def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:
     return n <= ALL_MODES or (n <= AFFORDABLE and points * float(n) ** 3 <= work)
 
 
-def on_all_modes(found: Verdict, system: FrozenSystem, k: int) -> Verdict:
-    """An undecided verdict on the lowest modes of a system, on all modes."""
+def on_all_modes(
+    found: Verdict, system: FrozenSystem, k: int, hopeless: Sequence[bool] = (False, False)
+) -> Verdict:
+    """An undecided verdict on the lowest modes of a system, on all modes; hopeless: by
+    `beyond_precision`, which are then not computed."""
     M, C, K = system.M, system.damping, system.stiffness
     none_grows = is_empty(M, C, K, found.lowest) if C.nnz else stay_apart(M, K)
     if system.symmetric_mass and none_grows:
         return replace(found, verdict=STABLE, proof=COUNT)
+    if hopeless[int(Quadratic(system).reversible)]:
+        return found
     result = stability(system, k)
     if result.verdict == WORDS[UNDECIDED]:
         return found
