@@ -94,12 +94,9 @@ class ElasticReduction:
     def share(self, other: ElasticReduction) -> None:
         """Take the patterns of a reduction of the same bodies and joints under the same loads, if
         it is one, that eliminates the same DOFs."""
-        ours, theirs = self.topology, other.topology
-        if list(map(id, ours.bodies.values())) != list(map(id, theirs.bodies.values())):
-            return
-        pairs = [*zip(self.unit_loads, other.unit_loads, strict=True)]
-        pairs += [(ours.touched, theirs.touched), (self.partition.slaves, other.partition.slaves)]
-        if all(np.array_equal(a, b) for a, b in pairs):
+        one, two = ([id(body) for body in r.topology.bodies.values()] for r in (self, other))
+        each = ((r.topology.touched, r.partition.slaves, *r.unit_loads) for r in (self, other))
+        if one == two and all(map(np.array_equal, *each)):
             self._patterns = other._patterns
 
     def pattern(

@@ -31,7 +31,12 @@ from modal.proofs.proving import ProvingSpace
 from modal.proofs.verdict import AFFORDABLE, ALL_MODES, stability
 from modal.provenance.fingerprint import FamilyPrints, PointPrints, Probe
 from modal.provenance.link_prints import LinkProbe
-from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
+from modal.reduction.affine import (
+    AffineFamily,
+    Coefficients,
+    shares_operators,
+    terms_together,
+)
 from modal.reduction.error_bounds import unbounded
 from modal.reduction.full_order import full_modes, spot_check
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
@@ -287,7 +292,8 @@ class BodyMethod(SpaceMethod):
         super().__init__(grid, k, tolerance, checks)
         self.threads = threads
         training = grid.training()
-        self.family = AffineFamily(grid.freeze, training[0], grid.terms)
+        terms_of = terms_together(grid.model, grid.constants, grid.names)
+        self.family = AffineFamily(grid.freeze, training[0], terms_of)
         drawn = grid.drawn(VALIDATION, seed=3)
         self.span = self.family.coefficients(training + drawn + grid.smallest())
         self._sizes = len(training), len(drawn)
