@@ -7,7 +7,7 @@ on the result of `prepare`, so tiles may be computed in any order and by any run
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -113,10 +113,9 @@ class FullMethod(Method):
         point: Mapping[str, float],
         known: Verdict | None = None,
         system: FrozenSystem | None = None,
-        hopeless: Sequence[bool] = (False, False),
     ) -> Verdict:
         """The verdict of a point. known: an undecided one, on which all modes follow if affordable.
-        system: that of the point, if it has been frozen. hopeless: by `beyond_precision`.
+        system: that of the point, if it has been frozen.
 
         Raises the solver's error with the point's name in front.
         """
@@ -127,7 +126,7 @@ class FullMethod(Method):
         try:
             found = known or judge(*full_modes(system, self.k))
             undecided = found.verdict == UNDECIDED and affordable
-            return on_all_modes(found, system, self.k, hopeless) if undecided else found
+            return on_all_modes(found, system, self.k) if undecided else found
         except ConvergenceError as fault:
             raise ConvergenceError(f"at {named(point)}: {fault}", fault.partial) from fault
         except (SingularSystemError, AccuracyError) as fault:
@@ -215,22 +214,21 @@ class SpaceMethod(Method):
             apart[left] = self.whole_is_full and space.complete
             for p, verdict in zip(left, judged, strict=True):
                 verdicts[p] = verdict
-        full, hopeless = FullMethod(self.grid, self.k), np.zeros((len(points), 2), dtype=bool)
+        full, final = FullMethod(self.grid, self.k), np.zeros(len(points), dtype=bool)
         undecided = [i for i, v in enumerate(verdicts) if v and v.verdict == UNDECIDED]
-        every = self.every(at.take(undecided)) if undecided else None
-        if every is not None:
-            hopeless[undecided] = beyond_precision(every)
+        if undecided:
+            final[undecided] = self.hopeless(at.take(undecided))
         decided = [
-            full.verdict(p, v, self.frozen(at, i), hopeless[i])
-            if v is None or v.verdict == UNDECIDED
+            full.verdict(p, v, self.frozen(at, i))
+            if v is None or (v.verdict == UNDECIDED and not final[i])
             else v
             for i, (p, v) in enumerate(zip(points, verdicts, strict=True))
         ]
         return columns(decided, apart)
 
-    def every(self, points: Any) -> Complex | None:
-        """All eigenvalues (P, m) of points, where that is few of few."""
-        return None
+    def hopeless(self, points: Any) -> Mask:
+        """Undecided points (P,) of whose modes LAPACK cannot tell more."""
+        return np.zeros(len(points), dtype=bool)
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """The space of the whole map."""
@@ -327,9 +325,12 @@ class BodyMethod(SpaceMethod):
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
         return found, proof, beyond[:, : space.wanted], space.provable(points)
 
-    def every(self, points: Coefficients) -> Complex | None:
-        space = self.space
-        return space.selected(space.on(points), True)[0].eigenvalues if space.complete else None
+    def hopeless(self, points: Coefficients) -> Mask:
+        if not self.space.complete:
+            return super().hopeless(points)
+        symmetric = self.family.conservative(points) | ~points.damping.any(axis=1)
+        modes, _ = self.space.selected(self.space.on(points), every=True)
+        return beyond_precision(modes.eigenvalues, symmetric)
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
         """From the tile's corners and middle; none where only all modes can prove anything, or
@@ -396,8 +397,8 @@ class StackMethod(SpaceMethod):
         points = numbers[..., inside].ravel()
         return points, self.family.stackable[points]
 
-    def frozen(self, at: Array, number: int) -> FrozenSystem | None:
-        """From the stack."""
+    def frozen(self, at: Array, number: int) -> FrozenSystem:
+        """From the stack, if it is one of a mechanism."""
         return self.family.system(int(at[number]))
 
     def proved(self, space: Any, points: Array) -> Proved:
@@ -414,9 +415,10 @@ class StackMethod(SpaceMethod):
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
         return found, proof, settled, np.full(len(points), not space.complete)
 
-    def every(self, points: Array) -> Complex:
-        matrices = self.family.motion.matrices(points)
-        return solve_matrices(matrices, 2 * self.family.n).eigenvalues
+    def hopeless(self, points: Array) -> Mask:
+        symmetric = [Quadratic(self.family.system(p)).reversible for p in points]
+        modes = solve_matrices(self.family.motion.matrices(points), 2 * self.family.n)
+        return beyond_precision(modes.eigenvalues, np.array(symmetric))
 
     def _verdicts(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
         """Of a few points at once: all modes of one take as many numbers as its state matrix."""
@@ -479,17 +481,12 @@ def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:
     return n <= ALL_MODES or (n <= AFFORDABLE and points * float(n) ** 3 <= work)
 
 
-def on_all_modes(
-    found: Verdict, system: FrozenSystem, k: int, hopeless: Sequence[bool] = (False, False)
-) -> Verdict:
-    """An undecided verdict on the lowest modes of a system, on all modes; hopeless: by
-    `beyond_precision`, which are then not computed."""
+def on_all_modes(found: Verdict, system: FrozenSystem, k: int) -> Verdict:
+    """An undecided verdict on the lowest modes of a system, on all modes."""
     M, C, K = system.M, system.damping, system.stiffness
     none_grows = is_empty(M, C, K, found.lowest) if C.nnz else stay_apart(M, K)
     if system.symmetric_mass and none_grows:
         return replace(found, verdict=STABLE, proof=COUNT)
-    if hopeless[int(Quadratic(system).reversible)]:
-        return found
     result = stability(system, k)
     if result.verdict == WORDS[UNDECIDED]:
         return found

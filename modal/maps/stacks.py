@@ -71,10 +71,10 @@ class StackFamily(SmoothFamily):
         self.stackable &= np.linalg.slogdet(whole[2])[0] != 0.0
         super().__init__(SystemStack(whole), freeze, "")
 
-    def system(self, number: int) -> FrozenSystem | None:
-        """That of an instant of a mechanism, which has been frozen."""
+    def system(self, number: int) -> FrozenSystem:
+        """That of a point; an instant of a mechanism has been frozen."""
         series, instant = self._series.get(number, (None, 0))
-        return None if series is None else series[instant]
+        return self.freeze(self.points[number]) if series is None else series[instant]
 
     def coefficients(self, points: Sequence[Point]) -> Array:
         """Their numbers."""

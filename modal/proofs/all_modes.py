@@ -53,21 +53,20 @@ def all_modes(system: FrozenSystem) -> AllModes:
     return AllModes(lam, bound, on_axis, modes.deflated, total == 2 * system.n)
 
 
-def beyond_precision(eigenvalues: Complex) -> Mask:
-    """Points (P, 2) of whose modes (P, m), all there are, LAPACK cannot tell more, in general and
-    where the spectrum is symmetric to the imaginary axis.
+def beyond_precision(eigenvalues: Complex, symmetric: Mask) -> Mask:
+    """Points (P,) of whose modes (P, m), all there are, LAPACK cannot tell more.
 
     No growth rate is above round-off, and one of a mode is below the last digit of its eigenvalue:
-    no bound is so small. Symmetry decides where such a mode is alone: here another one is next to
-    it. NaN entries are modes that do not exist.
+    no bound is so small. Where the spectrum is `symmetric` (P,) to the imaginary axis that decides
+    on a mode that is alone: there another one is next to it. NaN entries are modes that do not
+    exist.
     """
     size = np.abs(eigenvalues)
-    rests = np.nanmax(eigenvalues.real / size, axis=1) <= ROUND_OFF
     on_axis = np.abs(eigenvalues.real) <= EPS * size
     gaps = np.abs(eigenvalues[:, :, None] - eigenvalues[:, None]) <= ROUND_OFF * size[:, None]
-    beside = gaps.sum(axis=1) > 1
-    each = rests & on_axis.any(axis=1), rests & (on_axis & beside).any(axis=1)
-    return np.stack(each, axis=1)
+    on_axis &= ~symmetric[:, None] | (gaps.sum(axis=1) > 1)
+    grows = (eigenvalues.real > ROUND_OFF * size).any(axis=1)
+    return np.asarray(on_axis.any(axis=1) & ~grows)
 
 
 def sign_of_stiffness(quadratic: Quadratic, lam: Complex, right: Complex, left: Complex) -> Array:

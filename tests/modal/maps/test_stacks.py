@@ -226,7 +226,6 @@ def test_a_row_of_tiles_is_frozen_together(monkeypatch: pytest.MonkeyPatch) -> N
         alone = model.mechanism(point["speed"]).freeze(point["turn"] * 2.0 * np.pi / point["speed"])
         whole = family.motion.matrices(np.array([number]))[:, 0]
         again = family.system(number)
-        assert again is not None
         for A, there, here in zip(
             whole,
             (alone.M, alone.damping, alone.stiffness),
@@ -305,7 +304,8 @@ def test_growth_beyond_precision() -> None:
     eps = np.finfo(float).eps
 
     def judged(*eigenvalues: complex) -> list[bool]:
-        answer: list[bool] = beyond_precision(np.array([[*eigenvalues, np.nan]]))[0].tolist()
+        each = np.array([[*eigenvalues, np.nan]] * 2)
+        answer: list[bool] = beyond_precision(each, np.array([False, True])).tolist()
         return answer
 
     damped, double = 3.0j - 0.1, 1j * (1.0 + 60.0 * eps)
