@@ -31,12 +31,7 @@ from modal.proofs.proving import ProvingSpace
 from modal.proofs.verdict import AFFORDABLE, ALL_MODES, stability
 from modal.provenance.fingerprint import FamilyPrints, PointPrints, Probe
 from modal.provenance.link_prints import LinkProbe
-from modal.reduction.affine import (
-    AffineFamily,
-    Coefficients,
-    shares_operators,
-    terms_together,
-)
+from modal.reduction.affine import AffineFamily, Coefficients, shares_operators, terms_together
 from modal.reduction.error_bounds import unbounded
 from modal.reduction.full_order import full_modes, spot_check
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
@@ -385,16 +380,14 @@ class StackMethod(SpaceMethod):
         Tiles beside one another on the last axis are frozen together, if they are of few numbers:
         often they have instants of the same mechanisms.
         """
-        first, row = self.grid.first, slice(0, self.grid.shape[-1])
-        area = int(np.prod([s.stop - s.start for s in (*tile[:-1], row)]))
-        few = 3 * area * first.n**2 <= ENTRIES and isinstance(first, MechanismSystem)
-        band = (*tile[:-1], row if few else tile[-1])
+        first, row, last = self.grid.first, (*tile[:-1], slice(0, self.grid.shape[-1])), tile[-1]
+        few = 3 * first.n**2 * np.prod([s.stop - s.start for s in row]) <= ENTRIES
+        band = row if few and isinstance(first, MechanismSystem) else tile
         if self._band != band:
             self.family = StackFamily(self.grid.freeze, self.grid.points(band), first.n)
             self._band = band
-        numbers = np.arange(len(self.family.points)).reshape([s.stop - s.start for s in band])
-        inside = slice(tile[-1].start - band[-1].start, tile[-1].stop - band[-1].start)
-        points = numbers[..., inside].ravel()
+        numbers = np.arange(len(self.family.points)).reshape(-1, band[-1].stop - band[-1].start)
+        points = numbers[:, last.start - band[-1].start : last.stop - band[-1].start].ravel()
         return points, self.family.stackable[points]
 
     def frozen(self, at: Array, number: int) -> FrozenSystem:
