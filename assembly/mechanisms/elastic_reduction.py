@@ -92,10 +92,11 @@ class ElasticReduction:
         return [np.hstack(pair) for pair in pairs]
 
     def share(self, other: ElasticReduction) -> None:
-        """Take the patterns of a reduction of the same bodies and joints under the same loads."""
-        bodies = zip(self.topology.bodies.values(), other.topology.bodies.values(), strict=True)
-        loads = zip(self.unit_loads, other.unit_loads, strict=True)
-        if all(a is b for a, b in bodies) and all(np.array_equal(a, b) for a, b in loads):
+        """Take the patterns of a reduction of the same bodies and joints under the same loads, if
+        it is one, that eliminates the same DOFs."""
+        one, two = ([id(body) for body in r.topology.bodies.values()] for r in (self, other))
+        each = ((r.topology.touched, r.partition.slaves, *r.unit_loads) for r in (self, other))
+        if one == two and all(map(np.array_equal, *each)):
             self._patterns = other._patterns
 
     def pattern(

@@ -411,13 +411,18 @@ class MechanismSystem(FrozenSystem):
         """How the mechanism is frozen: the arguments of its `freeze`."""
         return dict(transport=self.transport, prestress=self.prestress, driven=self.driven)
 
+    @property
+    def elastic(self) -> ElasticReduction:
+        """Which degrees of freedom are independent."""
+        return self.mechanism.elastic(self.driven)
+
     def at(self, times: ArrayLike) -> FrozenSeries:
         """The mechanism frozen in the same way at several times, s."""
         return self.mechanism.freeze_many(times, **self.options)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("n", "dofs", "frame"):
-            elastic = self.mechanism.elastic(self.driven)
+            elastic = self.elastic
             self.n, self.dofs, self.frame = len(elastic.masters), elastic.dofs, elastic.frame
             return getattr(self, name)
         if name not in ("parts", "Q", "rigid"):

@@ -11,14 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assembly.arguments import axis_values
-from assembly.bodies.body import Body
 from assembly.errors import InputError
-from assembly.kinematics import Kinematics, as_vector, unit_coefficients
 from assembly.mechanisms.closure import Closure
 from assembly.mechanisms.mechanism import MechanismSystem, swept
 from assembly.system.frozen import FrozenSystem
 from modal.maps.store import Slices
-from modal.reduction.affine import Terms
 from modal.reduction.space import spread
 from modal.tracking.sweep import check_over, is_swept
 from modal.types import Array
@@ -99,24 +96,6 @@ class Grid:
             if "argument" in str(fault):
                 raise InputError(f"model.freeze: {fault}") from None
             raise
-
-    def terms(self, points: Sequence[Mapping[str, float]]) -> tuple[Terms, Array] | None:
-        """The fixed matrices of a body with their multipliers at some points, and |ω|; None where
-        `freeze` is to say it."""
-        given = {name: self.constants.get(name, 0.0) for name in vars(Kinematics())}
-        axis, known = self.constants.get("axis"), {"axis", *given}
-        named = known.issuperset(self.constants) and given.keys() >= self.axes.keys()
-        if axis is None or not named or getattr(self.model.freeze, "__func__", 0) != Body.freeze:
-            return None
-        vectors = []
-        for name, value in given.items():
-            rows = np.array([[point.get(name, 1.0)] for point in points])
-            vectors.append(rows * as_vector(1.0 if name in self.axes else value, name, axis))
-        Kinematics(*(np.abs(v).max(axis=0) for v in vectors))  # as large as freeze takes them
-        omega, epsilon, acceleration, velocity = vectors
-        loads = [unit_coefficients(omega, epsilon, acceleration), velocity, omega]
-        terms = self.model.supported.terms(omega, epsilon, np.hstack(loads))
-        return terms, np.linalg.norm(omega, axis=1)
 
     def point(self, index: Sequence[int]) -> dict[str, float]:
         return {

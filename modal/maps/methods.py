@@ -18,10 +18,12 @@ from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.mechanism import MechanismSystem
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.quadratic import Quadratic
 from modal.eigen.tolerances import SURE
 from modal.maps.grid import Grid, named
 from modal.maps.stacks import StackFamily, is_stackable
 from modal.maps.store import Prints, Slices, columns
+from modal.proofs.all_modes import beyond_precision
 from modal.proofs.box import is_empty, stay_apart
 from modal.proofs.judge import COUNT, MODES, PROOFS, STABLE, UNDECIDED, WORDS, Verdict, judge
 from modal.proofs.one_state import SHARPEST
@@ -29,10 +31,11 @@ from modal.proofs.proving import ProvingSpace
 from modal.proofs.verdict import AFFORDABLE, ALL_MODES, stability
 from modal.provenance.fingerprint import FamilyPrints, PointPrints, Probe
 from modal.provenance.link_prints import LinkProbe
-from modal.reduction.affine import AffineFamily, Coefficients, shares_operators
+from modal.reduction.affine import AffineFamily, Coefficients, shares_operators, terms_together
 from modal.reduction.error_bounds import unbounded
 from modal.reduction.full_order import full_modes, spot_check
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
+from modal.reduction.reduced_eigen import solve_matrices
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
 from modal.reduction.tolerances import WHOLE
 from modal.tracking.smooth_space import SmoothSpace
@@ -206,12 +209,21 @@ class SpaceMethod(Method):
             apart[left] = self.whole_is_full and space.complete
             for p, verdict in zip(left, judged, strict=True):
                 verdicts[p] = verdict
-        full = FullMethod(self.grid, self.k)
+        full, final = FullMethod(self.grid, self.k), np.zeros(len(points), dtype=bool)
+        undecided = [i for i, v in enumerate(verdicts) if v and v.verdict == UNDECIDED]
+        if undecided:
+            final[undecided] = self.hopeless(at.take(undecided))
         decided = [
-            full.verdict(p, v, self.frozen(at, i)) if v is None or v.verdict == UNDECIDED else v
+            full.verdict(p, v, self.frozen(at, i))
+            if v is None or (v.verdict == UNDECIDED and not final[i])
+            else v
             for i, (p, v) in enumerate(zip(points, verdicts, strict=True))
         ]
         return columns(decided, apart)
+
+    def hopeless(self, points: Any) -> Mask:
+        """Undecided points (P,) of whose modes LAPACK cannot tell more."""
+        return np.zeros(len(points), dtype=bool)
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """The space of the whole map."""
@@ -273,7 +285,8 @@ class BodyMethod(SpaceMethod):
         super().__init__(grid, k, tolerance, checks)
         self.threads = threads
         training = grid.training()
-        self.family = AffineFamily(grid.freeze, training[0], grid.terms)
+        terms_of = terms_together(grid.model, grid.constants, grid.names)
+        self.family = AffineFamily(grid.freeze, training[0], terms_of)
         drawn = grid.drawn(VALIDATION, seed=3)
         self.span = self.family.coefficients(training + drawn + grid.smallest())
         self._sizes = len(training), len(drawn)
@@ -306,6 +319,13 @@ class BodyMethod(SpaceMethod):
         highest = space.box.at(points).angular_frequency[:, None]
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
         return found, proof, beyond[:, : space.wanted], space.provable(points)
+
+    def hopeless(self, points: Coefficients) -> Mask:
+        if not self.space.complete:
+            return super().hopeless(points)
+        symmetric = self.family.conservative(points) | ~points.damping.any(axis=1)
+        modes, _ = self.space.selected(self.space.on(points), every=True)
+        return beyond_precision(modes.eigenvalues, symmetric)
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
         """From the tile's corners and middle; none where only all modes can prove anything, or
@@ -351,12 +371,28 @@ class StackMethod(SpaceMethod):
     solver = "reduced basis of every tile"
     family: StackFamily
     whole_is_full = True
+    _band: Slices = ()  # whose points the family has
     prepare, restore = Method.prepare, Method.restore  # tiles share nothing
 
     def located(self, tile: Slices) -> tuple[Any, Mask]:
-        """Numbers of points, and which of them a basis can hold."""
-        self.family = StackFamily(self.grid.freeze, self.grid.points(tile), self.grid.first.n)
-        return np.arange(len(self.family.points)), self.family.stackable
+        """Numbers of points, and which of them a basis can hold.
+
+        Tiles beside one another on the last axis are frozen together, if they are of few numbers:
+        often they have instants of the same mechanisms.
+        """
+        first, row, last = self.grid.first, (*tile[:-1], slice(0, self.grid.shape[-1])), tile[-1]
+        few = 3 * first.n**2 * np.prod([s.stop - s.start for s in row]) <= ENTRIES
+        band = row if few and isinstance(first, MechanismSystem) else tile
+        if self._band != band:
+            self.family = StackFamily(self.grid.freeze, self.grid.points(band), first.n)
+            self._band = band
+        numbers = np.arange(len(self.family.points)).reshape(-1, band[-1].stop - band[-1].start)
+        points = numbers[:, last.start - band[-1].start : last.stop - band[-1].start].ravel()
+        return points, self.family.stackable[points]
+
+    def frozen(self, at: Array, number: int) -> FrozenSystem:
+        """From the stack, if it is one of a mechanism."""
+        return self.family.system(int(at[number]))
 
     def proved(self, space: Any, points: Array) -> Proved:
         """By all modes where the basis holds them; else none grows where a box holds none."""
@@ -371,6 +407,11 @@ class StackMethod(SpaceMethod):
         found = every.first(k)
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
         return found, proof, settled, np.full(len(points), not space.complete)
+
+    def hopeless(self, points: Array) -> Mask:
+        symmetric = [Quadratic(self.family.system(p)).reversible for p in points]
+        modes = solve_matrices(self.family.motion.matrices(points), 2 * self.family.n)
+        return beyond_precision(modes.eigenvalues, np.array(symmetric))
 
     def _verdicts(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
         """Of a few points at once: all modes of one take as many numbers as its state matrix."""
@@ -396,7 +437,7 @@ class StackMethod(SpaceMethod):
         except BasisError:
             return None
         self.space = space
-        held = [self.family.points[p] for p in np.flatnonzero(self.family.stackable)]
+        held = [self.family.points[p] for p in at]
         spot_check(space, [point for point in checked if point in held], self.checks)
         return space
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assembly.mechanisms.mechanism import MechanismSystem
-from assembly.system.frozen import FrozenSystem
+from assembly.system.frozen import FrozenSeries, FrozenSystem
 from modal.proofs.verdict import ALL_MODES
 from modal.reduction.affine import Freeze, Point
 from modal.reduction.space import grouped
@@ -45,7 +45,8 @@ class StackFamily(SmoothFamily):
     def __init__(self, freeze: Freeze, points: Sequence[Point], n: int) -> None:
         systems = [freeze(point) for point in points]
         self.points, self.stackable = list(points), np.zeros(len(points), dtype=bool)
-        whole = np.zeros((3, len(points), n, n))
+        self._series: dict[int, tuple[FrozenSeries, int]] = {}
+        whole, like = np.zeros((3, len(points), n, n)), systems[0]
         # Instants of one mechanism together, others each by itself.
         kinds = [
             (id(s.mechanism), *s.options.values()) if isinstance(s, MechanismSystem) else p
@@ -54,7 +55,10 @@ class StackFamily(SmoothFamily):
         for numbers in grouped(kinds):
             first = systems[numbers[0]]
             if isinstance(first, MechanismSystem):
+                if isinstance(like, MechanismSystem):
+                    first.elastic.share(like.elastic)
                 series = first.at([systems[p].parameters["t"] for p in numbers])
+                self._series |= {int(p): (series, i) for i, p in enumerate(numbers)}
                 held = series.n == n and not any(fields.shape[1] for fields in series.rigid)
                 if held:
                     whole[:, numbers] = series.mass, series.damping, series.stiffness
@@ -66,6 +70,11 @@ class StackFamily(SmoothFamily):
             self.stackable[numbers] = held
         self.stackable &= np.linalg.slogdet(whole[2])[0] != 0.0
         super().__init__(SystemStack(whole), freeze, "")
+
+    def system(self, number: int) -> FrozenSystem:
+        """That of a point; an instant of a mechanism has been frozen."""
+        series, instant = self._series.get(number, (None, 0))
+        return self.freeze(self.points[number]) if series is None else series[instant]
 
     def coefficients(self, points: Sequence[Point]) -> Array:
         """Their numbers."""

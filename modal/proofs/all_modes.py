@@ -14,7 +14,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.eigen.checked_modes import alone_on_axis, decisive
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solve import all_modes as solved
-from modal.eigen.tolerances import SURE
+from modal.eigen.tolerances import EPS, ROUND_OFF, SURE
 from modal.types import Array, Complex, Mask
 
 FORMED = 4e-14  # of |K|: what round-off of the sums that form a stiffness can make, with a margin
@@ -51,6 +51,22 @@ def all_modes(system: FrozenSystem) -> AllModes:
     unsure = (np.abs(lam.real) <= SURE * bound) & ~decisive(quadratic, lam, bound) & ~on_axis
     bound = np.where(unsure, SURE * bound, bound)
     return AllModes(lam, bound, on_axis, modes.deflated, total == 2 * system.n)
+
+
+def beyond_precision(eigenvalues: Complex, symmetric: Mask) -> Mask:
+    """Points (P,) of whose modes (P, m), all there are, LAPACK cannot tell more.
+
+    No growth rate is above round-off, and one of a mode is below the last digit of its eigenvalue:
+    no bound is so small. Where the spectrum is `symmetric` (P,) to the imaginary axis that decides
+    on a mode that is alone: there another one is next to it. NaN entries are modes that do not
+    exist.
+    """
+    size = np.abs(eigenvalues)
+    on_axis = np.abs(eigenvalues.real) <= EPS * size
+    gaps = np.abs(eigenvalues[:, :, None] - eigenvalues[:, None]) <= ROUND_OFF * size[:, None]
+    on_axis &= ~symmetric[:, None] | (gaps.sum(axis=1) > 1)
+    grows = (eigenvalues.real > ROUND_OFF * size).any(axis=1)
+    return np.asarray(on_axis.any(axis=1) & ~grows)
 
 
 def sign_of_stiffness(quadratic: Quadratic, lam: Complex, right: Complex, left: Complex) -> Array:

@@ -12,17 +12,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from assembly.bodies.body import Body
 from assembly.dofs import DofMap
 from assembly.errors import InputError
+from assembly.kinematics import Kinematics, as_vector, unit_coefficients
 from assembly.linalg.combination import Combination, Kronecker, transpose_of, within_range
 from assembly.linalg.symmetric import Symmetric, symmetry_of, upper_triangle
+from assembly.motion.moving import MovingBody
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem
 from modal.eigen.prescribed import frame_rate
 from modal.eigen.tolerances import HALF
@@ -31,7 +34,7 @@ from modal.types import Array, Mask
 Point = Mapping[str, Any]
 Freeze = Callable[[Point], FrozenSystem]
 Terms = Mapping[str, Sequence[tuple[Sequence[float], Any]]]
-TermsOf = Callable[[Sequence[Point]], tuple[Terms, Array] | None]
+TermsOf = Callable[[Sequence[Point]], tuple[Terms, Array]]
 
 ROLES: tuple[tuple[str, ...], ...] = (("M",), DAMPING_PARTS, STIFFNESS_PARTS)
 
@@ -107,7 +110,7 @@ class AffineFamily:
     freeze: a point (parameters by name) → FrozenSystem. `coefficients` may meet operators it has
     not seen (an operator whose coefficient was zero so far); they are appended to `terms`. rigid
     (n, m): the motions that are rigid at every point met so far. terms_of: points → the operators
-    of every part with their multipliers at all of them, and the rates; None where it cannot say.
+    of every part with their multipliers at all of them, and ω (P, 3), rad/s.
     """
 
     def __init__(self, freeze: Freeze, sample: Point, terms_of: TermsOf | None = None) -> None:
@@ -160,9 +163,9 @@ class AffineFamily:
 
     def coefficients(self, points: Sequence[Point]) -> Coefficients:
         """The multipliers at the points. Raises InputError when the model changes its size."""
-        found = self._terms_of(points) if self._terms_of else None
-        if found is None:
+        if self._terms_of is None:
             return self.of_systems((point, self.freeze(point)) for point in points)
+        found = self._terms_of(points)
         terms = [(np.asarray(c), A, name) for name, part in found[0].items() for c, A in part]
         # New operators are counted as they appear from point to point.
         acting = sorted((t for t in terms if t[0].any()), key=lambda t: np.argmax(t[0] != 0.0))
@@ -170,7 +173,7 @@ class AffineFamily:
         table = np.zeros((len(ROLES), len(points), len(self.terms)))
         for (c, _, name), j in zip(acting, numbers, strict=True):
             table[[name in names for names in ROLES].index(True), :, j] += c
-        return Coefficients(table, found[1])
+        return Coefficients(table, np.linalg.norm(found[1], axis=1))
 
     def of_systems(self, systems: Iterable[tuple[Point, FrozenSystem]]) -> Coefficients:
         """The same from points and their frozen systems."""
@@ -249,6 +252,41 @@ class AffineFamily:
         symmetry = np.array([term.symmetry for term in self.terms])[: at.table.shape[2]]
         expected = np.array([1, -1, 1])[:, None, None]
         return np.asarray(~((at.table != 0.0) & (symmetry != expected)).any(axis=(0, 2)))
+
+
+def terms_together(
+    model: Any, constants: Mapping[str, Any], swept: Sequence[str]
+) -> TermsOf | None:
+    """How the terms of a body, or of one in motion, are read at all points together; None where
+    `freeze` is to say them."""
+    names, law = [f.name for f in fields(Kinematics)], getattr(model.freeze, "__func__", None)
+    body, axis = getattr(model, "body", model), constants.get("axis")
+
+    def of_motion(points: Sequence[Point]) -> list[Array]:
+        each = [model.motion.at(float(point[swept[0]])) for point in points]
+        return [np.array([getattr(motion, name) for motion in each]) for name in names]
+
+    def of_arguments(points: Sequence[Point]) -> list[Array]:
+        out = []
+        for name in names:
+            value = as_vector(1.0 if name in swept else constants.get(name, 0.0), name, axis)
+            out.append(np.array([[point.get(name, 1.0)] for point in points]) * value)
+        Kinematics(*(np.abs(v).max(axis=0) for v in out))  # as large as freeze takes them
+        return out
+
+    if law is Body.freeze and axis is not None and {"axis", *names} >= {*constants, *swept}:
+        vectors = of_arguments
+    elif law is MovingBody.freeze and model.prestress == "linear" and not constants:
+        vectors = of_motion
+    else:
+        return None
+
+    def terms(points: Sequence[Point]) -> tuple[Terms, Array]:
+        omega, epsilon, acceleration, velocity = vectors(points)
+        loads = [unit_coefficients(omega, epsilon, acceleration), velocity, omega]
+        return body.supported.terms(omega, epsilon, np.hstack(loads)), omega
+
+    return terms
 
 
 def multipliers(rows: Sequence[Mapping[int, float]], count: int) -> Array:

@@ -157,14 +157,18 @@ class SpaceSource:
 
     def _leading(self, values: Array) -> Any:
         """The points of some values up to the first at which the model cannot be frozen."""
-        parts: list[Any] = []
-        for value in values.tolist():
+        points, parts = [{self._name: value} for value in values.tolist()], list[Any]()
+        size = 1 if self._request.sweep.terms is None else len(points)
+        while points:
             try:
-                parts.append(self._family.coefficients([{self._name: value}]))
+                parts.append(self._family.coefficients(points[:size]))
+                points = points[size:]
             except Exception:  # raised again, and named, when the sweep comes there
-                if not parts:
+                if size == 1 and parts:
+                    break
+                if size == 1:
                     raise
-                break
+                size = 1
         return type(parts[0]).joined(parts)
 
     def _new_space(self, sample: Any, stored: Mapping[str, NDArray[Any]] | None) -> Space:

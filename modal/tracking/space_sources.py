@@ -194,7 +194,7 @@ def _on_space(request: Request, kind: str | None, kept: Kept | None) -> SpaceSou
     if kind in (None, ReducedSource.kind) and large:
         some = [{sweep.name: float(value)} for value in sweep.at[: 1 if moves else 3]]
         if any(shares_operators(sweep.freeze_point, points) for points in (some[:1], some)):
-            family = AffineFamily(sweep.freeze_point, {sweep.name: start})
+            family = AffineFamily(sweep.freeze_point, {sweep.name: start}, sweep.terms)
             return ReducedSource(request, family, kept)
     if asked and kind is None:
         raise InputError(

@@ -4,8 +4,9 @@ keywords or explicitly, `over={"omega": speeds}`."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from assembly.kinematics import unit_axis
 from assembly.system.frozen import FrozenSystem
 from modal.data.checkpoint import checksum
 from modal.data.datasets import constants_text
-from modal.reduction.affine import Point
+from modal.reduction.affine import Point, Terms, TermsOf, terms_together
 from modal.reduction.tolerances import WHOLE
 from modal.tracking.following import Rules
 from modal.tracking.snapshot import ModesLike
@@ -151,6 +152,21 @@ class Sweep:
     def freeze_point(self, point: Point) -> FrozenSystem:
         """The model at a point, the swept parameter by name."""
         return self.freeze(float(point[self.name]))
+
+    @cached_property
+    def terms(self) -> TermsOf | None:
+        """As of `terms_together`, with the spins of the values."""
+        terms_of = terms_together(self.model, self.constant, (self.name,))
+
+        def terms(points: Sequence[Point]) -> tuple[Terms, Array]:
+            assert terms_of is not None
+            found, omega = terms_of(points)
+            for point, own in zip(points, omega, strict=True):
+                if self.axis is not None and point[self.name] in self._spins:
+                    self._spins[point[self.name]] = float(own @ self.axis)
+            return found, omega
+
+        return terms_of and terms
 
     @property
     def ends(self) -> tuple[float, float]:

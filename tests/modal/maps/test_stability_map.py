@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from modal.maps.stability_maps import stability_map
 from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, UNDECIDED, judge
 from modal.reduction import body_space
 from modal.reduction.affine import AffineFamily
+from modal.reduction.affine import terms_together as together
 from tests.support.affine_families import Planar, Remade
 from tests.support.blade_map import blade
 from tests.support.paths import REFERENCES, ROOT
@@ -371,15 +373,26 @@ def test_points_of_a_body_have_the_multipliers_of_its_frozen_systems(swept: str)
     body = assembly.beam(1.0, section, assembly.steel, 2, clamped="start").with_damping(b=1e-5)
     body = assembly.attach_damper(body, "end", np.diag([1.0, 2.0, 3.0]))
     axes = {"omega": np.linspace(0.0, 5.0, 4), swept: np.linspace(-1.0, 1.0, 3)}
-    grid = Grid(body, axes, dict(axis=(0.0, 3.0, 4.0), acceleration=(1.0, 0.0, 2.0)))
-    points = grid.points()
-    assert grid.terms(points) is not None
-    each, together = (AffineFamily(grid.freeze, points[0], t) for t in (None, grid.terms))
-    expected, found = each.coefficients(points), together.coefficients(points)
-    np.testing.assert_array_equal(found.table, expected.table)
-    np.testing.assert_array_equal(found.rate, expected.rate)
-    assert [t.operator for t in together.terms] == [t.operator for t in each.terms]
-    assert Grid(body, axes, dict(axis=(0, 0, 1), prestress=None)).terms(points) is None
-    assert Grid(shaft(), axes, dict(axis=(0, 0, 1))).terms(points) is None
+    constants = dict(axis=(0.0, 3.0, 4.0), acceleration=(1.0, 0.0, 2.0))
+    points = Grid(body, axes, constants).points()
+
+    def compared(freeze: Any, points: Any, terms_of: Any) -> None:
+        assert terms_of is not None
+        each, together = (AffineFamily(freeze, points[0], t) for t in (None, terms_of))
+        expected, found = each.coefficients(points), together.coefficients(points)
+        np.testing.assert_array_equal(found.table, expected.table)
+        np.testing.assert_array_equal(found.rate, expected.rate)
+        assert [t.operator for t in together.terms] == [t.operator for t in each.terms]
+
+    compared(lambda p: body.freeze(**constants, **p), points, together(body, constants, axes))
+    swing = assembly.moving(body, assembly.swing(0.3, 5.0, axis=(0.0, 3.0, 4.0)))
+    times = [{"time": float(t)} for t in np.linspace(0.0, 1.0, 5)]
+    compared(lambda p: swing.freeze(p["time"]), times, together(swing, {}, ["time"]))
+    assert together(replace(swing, prestress=None), {}, ["time"]) is None
+    assert together(body, dict(axis=(0, 0, 1), prestress=None), axes) is None
+    assert together(body, {}, axes) is None
+    assert together(shaft(), dict(axis=(0, 0, 1)), axes) is None
     with pytest.raises(InputError, match="omega: components must be at most"):
-        Grid(body, axes, dict(axis=(0, 0, 1))).terms([{"omega": 1e200, swept: 0.0}])
+        terms_of = together(body, dict(axis=(0, 0, 1)), axes)
+        assert terms_of is not None
+        terms_of([{"omega": 1e200, swept: 0.0}])

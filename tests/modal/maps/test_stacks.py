@@ -17,7 +17,10 @@ from modal.maps import methods
 from modal.maps.grid import Grid
 from modal.maps.methods import FullMethod
 from modal.maps.stability_maps import stability_map
+from modal.maps.stacks import StackFamily
+from modal.proofs.all_modes import beyond_precision
 from modal.proofs.box import is_empty, stay_apart
+from modal.proofs.verdict import stability
 from modal.tracking.smooth_space import SmoothSpace
 
 SECTION = assembly.rectangle(0.02, 0.01)
@@ -201,3 +204,115 @@ def test_an_undamped_row_at_rest_needs_no_modes(monkeypatch: pytest.MonkeyPatch)
     axes = dict(omega=np.array([0.0]), epsilon=np.linspace(1.0, 20.0, 4))
     found = stability_map(blade, over=axes, axis=(0, 0, 1), k=2, progress=False)
     assert np.all(found.verdict == 0)
+
+
+def test_a_row_of_tiles_is_frozen_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each mechanism once, and what is frozen is what its instants are."""
+    made: list[StackFamily] = []
+    create = StackFamily.__init__
+
+    def noted(self: StackFamily, *arguments: Any) -> None:
+        create(self, *arguments)
+        made.append(self)
+
+    monkeypatch.setattr(StackFamily, "__init__", noted)
+    axes = AXES | dict(turn=np.linspace(0.0, 1.0, 23, endpoint=False))
+    model = Linkage(2, 1e-5)
+    stability_map(model, over=axes, checks=0, progress=False)
+    (family,) = made
+    assert len(family.points) == 3 * 23
+    for number in (0, 22, 23, 68):
+        point = family.points[number]
+        alone = model.mechanism(point["speed"]).freeze(point["turn"] * 2.0 * np.pi / point["speed"])
+        whole = family.motion.matrices(np.array([number]))[:, 0]
+        again = family.system(number)
+        for A, there, here in zip(
+            whole,
+            (alone.M, alone.damping, alone.stiffness),
+            (again.M, again.damping, again.stiffness),
+            strict=True,
+        ):
+            assert np.abs(A - there).max() <= 1e-12 * np.abs(A).max()
+            assert np.abs(A - here).max() == 0.0
+
+
+def test_patterns_need_the_same_eliminated_dofs() -> None:
+    @cache
+    def link(length: float) -> assembly.Body:
+        return assembly.beam(length, SECTION, assembly.steel, 2, planar=True)
+
+    first, same, other = (gallery.four_bar(link, speed=v).elastic(None) for v in (20.0, 30.0, 40.0))
+    J = len(other.topology.touched)
+    moved = np.setdiff1d(np.arange(J), other.partition.slaves)[: len(other.partition.slaves)]
+    other.partition = type(other.partition)(moved, np.setdiff1d(np.arange(J), moved))
+    for reduction, shared in ((same, True), (other, False)):
+        reduction.share(first)
+        assert (reduction.pattern(True) is first.pattern(True)) == shared
+
+
+class Shaken:
+    """Oscillators, the first without damping; the others are damped, and driven by n."""
+
+    D = np.diag([0.0, 1e-3, 1e-3])
+
+    def freeze(self, n: float, stiffness: float) -> assembly.FrozenSystem:
+        N = np.zeros((3, 3))
+        N[1, 2], N[2, 1] = n, -n
+        K = np.diag([stiffness, 4.0, 9.0])
+        return assembly.FrozenSystem(M=np.eye(3), D=self.D, K=K, K_D=N)
+
+
+def test_lapack_is_not_asked_what_it_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mode without damping beside circulatory forces: undecided, as by LAPACK, unless another
+    mode grows."""
+    model, asked = Shaken(), list[float]()
+
+    def noted(system: assembly.FrozenSystem, k: int) -> Any:
+        asked.append(system.parts["K_D"].tocsr()[1, 2])
+        return stability(system, k)
+
+    monkeypatch.setattr(methods, "stability", noted)
+    axes = dict(n=np.array([0.001, 0.002, 3.0]), stiffness=np.array([1.0, 2.0, 3.0, 5.0]))
+    for k in (1, 3):
+        found = stability_map(model, over=axes, k=k, checks=0, progress=False)
+        assert np.all(found.verdict.sel(n=[0.001, 0.002]) == -1)
+        assert np.all(found.verdict.sel(n=3.0) == 2)
+        assert set(asked) <= {3.0} and bool(asked) == (k == 1)  # flutter above the lowest mode
+        asked.clear()
+    for n in axes["n"][:2]:
+        assert stability(model.freeze(float(n), 1.0), 3).verdict == "undecided"
+
+
+def test_symmetry_decides_on_modes_that_are_alone_on_the_axis() -> None:
+    """Circulatory forces between modes far apart, of more than a third one's distance."""
+
+    class Coupled:
+        def freeze(self, n: float, stiffness: float) -> assembly.FrozenSystem:
+            N = np.zeros((3, 3))
+            N[0, 1], N[1, 0] = n, -n
+            K = np.diag([1.0, 4.0, stiffness])
+            assert n > 1.5 or not stay_apart(sp.identity(3, format="csr"), sp.csr_matrix(K + N))
+            return assembly.FrozenSystem(M=np.eye(3), K=K, K_D=N)
+
+    axes = dict(n=np.array([1.2, 1.3, 1.6]), stiffness=np.array([4.4, 4.5]))
+    found = stability_map(Coupled(), over=axes, k=3, checks=0, progress=False)
+    assert found.verdict.values.tolist() == [[0, 0], [0, 0], [2, 2]]
+
+
+def test_growth_beyond_precision() -> None:
+    """Sharp: the last digit of an eigenvalue, round-off of another, a neighbour on the axis."""
+    eps = np.finfo(float).eps
+
+    def judged(*eigenvalues: complex) -> list[bool]:
+        each = np.array([[*eigenvalues, np.nan]] * 2)
+        answer: list[bool] = beyond_precision(each, np.array([False, True])).tolist()
+        return answer
+
+    damped, double = 3.0j - 0.1, 1j * (1.0 + 60.0 * eps)
+    assert judged(1j, damped) == [True, False]
+    assert judged(1j + 0.9 * eps, damped) == judged(1j - 0.9 * eps, damped) == [True, False]
+    assert judged(1j - 1.1 * eps, damped) == [False, False]
+    assert judged(1j, double, damped) == [True, True]
+    assert judged(1j, 1j * (1.0 + 70.0 * eps), damped) == [True, False]
+    assert judged(1j, 3.0j + 3.0 * 60.0 * eps) == [True, False]
+    assert judged(1j, 3.0j + 3.0 * 70.0 * eps) == [False, False]

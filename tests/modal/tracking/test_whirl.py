@@ -12,6 +12,7 @@ import modal
 from assembly import DofMap, FrozenSystem
 from assembly.bodies.rotor_parts import Bearing, Disc
 from assembly.bodies.rotors import rotor
+from modal.tracking.sweep import Sweep
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 POINT = DofMap.regular(np.zeros((1, 3)), (0, 1))
@@ -113,3 +114,24 @@ def test_rotor_with_a_disc_splits_from_rest(speeds: int) -> None:
         assert len(set(kinds[:, r])) == 1
         rises = np.diff(frequency[:, r]) > 0.0
         assert np.all(rises == (kinds[0, r] == "forward"))
+
+
+@pytest.mark.parametrize("fixed", ["omega", "velocity"])
+def test_the_spin_is_known_of_values_that_are_read_together(fixed: str) -> None:
+    """Of a body whose speed is swept or constant, and of one in motion, as `freeze` records it."""
+    section = assembly.rectangle(0.02, 0.01)
+    blade = assembly.beam(1.0, section, assembly.steel, 2, clamped="start")
+    swing, at = assembly.moving(blade, assembly.swing(0.3, 5.0)), np.linspace(-3.0, 4.0, 5)
+    speeds = dict(axis=(0.0, 3.0, 4.0))
+    constant = speeds if fixed == "omega" else speeds | dict(omega=7.0)
+    over = {fixed: at}
+    for model, times, options, over_ in ((blade, None, constant, over), (swing, at, {}, None)):
+        apart, together = (
+            Sweep.of(model, times, options, (0.0, 0.0, 1.0), over_) for _ in range(2)
+        )
+        assert together.terms is not None
+        together.terms([{together.name: value} for value in at.tolist()])
+        for value in at.tolist():
+            apart.freeze(value)
+            assert together.spin(value) == pytest.approx(apart.spin(value), rel=1e-15)
+            assert np.isfinite(apart.spin(value))
