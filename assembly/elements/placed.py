@@ -103,7 +103,7 @@ class PlacedFamily(ElementFamily):
             total = total + self.P[k, unit] * self._own_unit(int(k))
         return sp.csr_matrix(total)
 
-    def strain_energy(self, passage: Passage) -> float:
+    def strain_energy(self, passage: Passage) -> Any:
         return self.inner.strain_energy(self._own_passage(passage))
 
     def dissipation(self, passage: Passage) -> float:
