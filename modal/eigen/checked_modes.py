@@ -26,10 +26,10 @@ from modal.types import Array, Complex, Index, Mask
 class ModeProblem:
     """The eigenproblem of one frozen system and the options of its solution.
 
-    rigid (n, m): the rigid motions of the system. growth_only: eigenpairs are not refined; one
-    two-sided Rayleigh step λ − yᴴQ(λ)x makes the error of λ of second order in those of x and y,
-    and the larger backward error of the two is that of the mode. tolerance: where it is infinite,
-    eigenpairs are not refined either.
+    rigid (n, m): the rigid motions of the system. tolerance: where it is infinite, eigenpairs are
+    not refined. growth_only: without refinement, one two-sided Rayleigh step λ − yᴴQ(λ)x makes the
+    error of λ of second order in those of x and y, and the larger backward error of the two is that
+    of the mode.
     """
 
     rigid: Array
@@ -42,11 +42,6 @@ class ModeProblem:
     certify: bool = False
     growth_only: bool = False
 
-    @property
-    def refines(self) -> bool:
-        """Whether eigenpairs are refined to round-off."""
-        return not self.growth_only and bool(np.isfinite(self.tolerance))
-
 
 def checked_modes(
     problem: ModeProblem,
@@ -58,10 +53,10 @@ def checked_modes(
 
     adjoint: solves the transposed problem, for a backend that gives no left vectors.
     """
-    quadratic = problem.quadratic
+    quadratic, refines = problem.quadratic, bool(np.isfinite(problem.tolerance))
     first = found = _unit_mass(quadratic, in_order(problem, found), problem.k)
     found = doubles_resolved(quadratic, found, problem.k)
-    if problem.refines:
+    if refines:
         found = refined(quadratic, found, np.arange(min(problem.k, len(found.eigenvalues))))
     found = restore_axis(quadratic, found)
     if found is not first:
@@ -73,7 +68,7 @@ def checked_modes(
     if problem.growth_only:
         Y = paired(quadratic, chosen, X if chosen.left is None else chosen.left)
     else:
-        Y = left_vectors(quadratic, chosen, adjoint, problem.refines)
+        Y = left_vectors(quadratic, chosen, adjoint, refines)
     backward_error = quadratic.backward_error(lam, X)
     condition = condition_numbers(quadratic, lam, X, Y)
     if problem.growth_only:

@@ -143,7 +143,7 @@ def all_modes(system: FrozenSystem) -> Modes:
 
 
 def unrefined_modes(system: FrozenSystem, k: int) -> Modes:
-    """As `solve`, without refinement and check: for shapes of a basis, whose errors are measured."""
+    """As `solve`, neither refined nor checked: for bases, whose errors are measured."""
     options = dict(k=k, backend="slepc", tolerance=np.inf, certify=False)
     return _modes(system, "auto", 0, **options)
 
