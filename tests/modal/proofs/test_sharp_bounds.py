@@ -19,6 +19,8 @@ import modal
 from assembly import FrozenSystem
 from assembly.linalg.combination import Combination
 from modal.proofs.box import PointBoxes
+from modal.proofs.judge import COUNT
+from modal.proofs.one_state import examine
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import lanczos
@@ -152,6 +154,28 @@ def test_what_a_mode_couples_with_the_complement_is_that_of_its_own_vector() -> 
     for found, B in zip(np.concatenate([mass, damping])[:, 0], (M, M, every, every.T), strict=True):
         true = np.linalg.norm(Z.T @ B @ X, axis=0)
         assert np.all(true <= found) and np.all(found < 3.0 * true)
+
+
+@pytest.mark.parametrize(("uneven", "support"), [(1.0, 0.1), (1.0, 0.001), (30.0, 0.1)])
+def test_motions_on_soft_springs_couple_with_next_to_nothing(uneven: float, support: float) -> None:
+    """Two chains of masses that turn, of different springs: as a whole they are poles of 1e5, on
+    the imaginary axis. Every mode is counted, though others couple the chains. True: ω ± Ω of a
+    whole motion on its supports."""
+    n, spin = 170, 100.0
+    springs = np.ones(n - 1), 0.5 + uneven * np.arange(n - 1) / (n - 1)
+    chains = [
+        sp.diags([np.append(k, 0.0) + np.append(0.0, k), -k, -k], [0, 1, -1]) for k in springs
+    ]
+    M = sp.identity(2 * n, format="csr")
+    K = (1.5 * spin * n / np.pi) ** 2 * sp.block_diag(chains) + (support**2 - spin**2) * M
+    C = 2.0 * spin * sp.kron(J, sp.identity(n))
+    found = examine(FrozenSystem(M=M, C=sp.csr_matrix(C), K=sp.csr_matrix(K)), 10)
+    assert found is not None
+    lam, bound, proof, *_ = found
+    assert proof == COUNT
+    whole = np.array([spin - support, spin + support])
+    apart = np.abs(lam[:, None] - 1j * whole).min(axis=0)
+    assert np.all(apart <= bound.max() + 1e-9 * spin)
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.5, 0.75])
