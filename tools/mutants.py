@@ -85,6 +85,11 @@ MUTANTS = [
         (f"{SHARP}::test_the_sum_over_poles_between_the_nodes",),
     ),
     Mutant(
+        "poles: couplings at the nearest ω", "modal/proofs/poles.py",
+        "most * slope * opposite", "least * slope * opposite",
+        (f"{SHARP}::test_a_pole_of_known_residuals_has_the_couplings_of_its_own_vectors",),
+    ),
+    Mutant(
         "error bounds: sketches taken as exact", "modal/reduction/error_bounds.py",
         "UNDERESTIMATE**2 * left", "left",
         (f"{SHARP}::test_the_error_bound_of_a_basis_that_lacks_one_shape",),

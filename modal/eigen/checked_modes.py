@@ -26,9 +26,10 @@ from modal.types import Array, Complex, Index, Mask
 class ModeProblem:
     """The eigenproblem of one frozen system and the options of its solution.
 
-    rigid (n, m): the rigid motions of the system. growth_only: eigenpairs are not refined; one
-    two-sided Rayleigh step λ − yᴴQ(λ)x makes the error of λ of second order in those of x and y,
-    and the larger backward error of the two is that of the mode.
+    rigid (n, m): the rigid motions of the system. tolerance: where it is infinite, eigenpairs are
+    not refined. growth_only: without refinement, one two-sided Rayleigh step λ − yᴴQ(λ)x makes the
+    error of λ of second order in those of x and y, and the larger backward error of the two is that
+    of the mode.
     """
 
     rigid: Array
@@ -52,10 +53,10 @@ def checked_modes(
 
     adjoint: solves the transposed problem, for a backend that gives no left vectors.
     """
-    quadratic = problem.quadratic
+    quadratic, refines = problem.quadratic, bool(np.isfinite(problem.tolerance))
     first = found = _unit_mass(quadratic, in_order(problem, found), problem.k)
     found = doubles_resolved(quadratic, found, problem.k)
-    if not problem.growth_only:
+    if refines:
         found = refined(quadratic, found, np.arange(min(problem.k, len(found.eigenvalues))))
     found = restore_axis(quadratic, found)
     if found is not first:
@@ -67,7 +68,7 @@ def checked_modes(
     if problem.growth_only:
         Y = paired(quadratic, chosen, X if chosen.left is None else chosen.left)
     else:
-        Y = left_vectors(quadratic, chosen, adjoint)
+        Y = left_vectors(quadratic, chosen, adjoint, refines)
     backward_error = quadratic.backward_error(lam, X)
     condition = condition_numbers(quadratic, lam, X, Y)
     if problem.growth_only:
@@ -263,7 +264,7 @@ def _alone(lam: Complex) -> Mask:
 
 
 def left_vectors(
-    quadratic: Quadratic, chosen: Pairs, adjoint: Callable[[], Pairs] | None
+    quadratic: Quadratic, chosen: Pairs, adjoint: Callable[[], Pairs] | None, refines: bool = True
 ) -> Complex:
     """Left vectors (n, k) of the chosen, with yᴴ(2λM + C)x = 1.
 
@@ -281,7 +282,8 @@ def left_vectors(
     if left is None:
         left = np.full(chosen.right.shape, np.nan, dtype=complex)
     error = _left_error(quadratic, chosen, left)
-    poor = np.flatnonzero(~(error <= (ZERO if quadratic.n <= SMALL else 2.0 * LEFT)))
+    enough = HALF if not refines else ZERO if quadratic.n <= SMALL else 2.0 * LEFT
+    poor = np.flatnonzero(~(error <= enough))
     if poor.size:
         left = left_of(quadratic, chosen, left, poor.tolist())
         error = _left_error(quadratic, chosen, left)

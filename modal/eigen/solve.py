@@ -142,16 +142,24 @@ def all_modes(system: FrozenSystem) -> Modes:
     return _modes(system, "auto", 0, **options)
 
 
+def unrefined_modes(system: FrozenSystem, k: int) -> Modes:
+    """As `solve`, neither refined nor checked: for bases, whose errors are measured."""
+    options = dict(k=k, backend="slepc", tolerance=np.inf, certify=False)
+    return _modes(system, "auto", 0, **options)
+
+
 def _modes(
     system: FrozenSystem, deflation: Literal["auto"] | NullChain | None, seed: int, **options: Any
 ) -> Modes:
     """The modes of a system; options: of `ModeProblem`."""
+    by_lapack = False  # where a Krylov method cost as much, it does so with a null space too
 
     def run(frozen: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
+        nonlocal by_lapack
         chain = _chain(frozen, deflation)
         free = frozen.rigid if rigid is None else rigid
         problem = ModeProblem(free, quadratic, chain, **options)
-        if problem.backend == "dense" or _is_small(problem):
+        if by_lapack or problem.backend == "dense" or _is_small(problem):
             return _dense(problem)
         # The block method's modes of an undamped system at rest are real, in clusters too.
         at_rest = quadratic.conservative and quadratic.C.nnz == 0
@@ -162,7 +170,7 @@ def _modes(
             if rigid is None and deflation == "auto" and _completed(frozen) is not None:
                 raise SingularSystemError("the stiffness is singular to round-off")
         try:
-            return _krylov(problem, seed)
+            modes = _krylov(problem, seed)
         except (AccuracyError, ConvergenceError):
             if frozen.n > SMALL and (problem.target != 0.0 or problem.backend != "slepc"):
                 raise
@@ -170,7 +178,8 @@ def _modes(
             modes = _without_krylov(problem, seed)
             if modes is None:
                 raise
-            return modes
+        by_lapack = modes.method.startswith("dense")
+        return modes
 
     quadratic = Quadratic(system)
     if quadratic.norms[0] == 0.0:

@@ -286,11 +286,29 @@ class Completeness:
         far = W**2 * forms.mass_coupling + W * damping + stiffness
         used = np.isfinite(modes.eigenvalues) & ~skipped
         poles, *norms = Poles.of(projected, modes, pairing, used, floor)
+        own = self._of_modes(projected, at, poles)
         relative = [  # the same of the conjugates
             np.tile(np.where(used, r / n, np.inf), 2) for r, n in zip(residuals, norms, strict=True)
         ]
-        sums = largest_on_axis(W, far, forms.mass_coupling, damping, poles, *relative)
+        sums = largest_on_axis(W, far, *own, poles, *relative)
         return np.asarray(bounded & (theta < 1.0) & (sums < 1.0 - theta))
+
+    def _of_modes(
+        self, projected: Projected, at: Coefficients, poles: Poles
+    ) -> tuple[Array, Array]:
+        """What M and C + D couple with the complement of each right and each left vector of the
+        poles, (2, P, 2k) each."""
+        image, rows = self._reference_image(projected), [self.reference.mass_weights, *self.damping]
+        sketches = np.stack([images(projected, image, weights) for weights in rows], axis=1)
+        weights = np.zeros((2, len(at), len(rows)))
+        weights[0, :, 0], weights[1, :, 1:] = 1.0, factors(self.damping, at.damping)
+        out = np.empty((2, 2, *poles.values.shape))
+        for side, vectors in enumerate((poles.right, poles.left)):
+            for operator, factor in enumerate(weights):
+                of_point = np.tensordot(factor, sketches[side], axes=1)
+                sizes = np.linalg.norm(of_point @ vectors[:, None], axis=2)
+                out[operator, side] = UNDERESTIMATE * np.sqrt(sizes.prod(axis=1))
+        return out[0], out[1]
 
 
 def coupling(projected: Projected, image: Array, weights: Array) -> float:

@@ -83,11 +83,12 @@ class Poles:
 
 
 def largest_on_axis(
-    W: Array, far: Array, mass: float, damping: Array, poles: Poles, right: Array, left: Array
+    W: Array, far: Array, mass: Array, damping: Array, poles: Poles, right: Array, left: Array
 ) -> Array:
     """A bound (P,) of ‖Q_zv Q_vv(iω)⁻¹ Q_vz‖ over 0 ≤ ω ≤ W.
 
-    right, left (P, 2k): norms of the residuals, infinite where not known.
+    far (P,): of ‖Q_zv‖. mass, damping (2, P, 2k): norms of M_zv x and E_zv x, and of the same of
+    left vectors. right, left (P, 2k): norms of the residuals, infinite where not known.
     Modes whose residuals are known are taken one by one; the others together, from their sum at a
     few ω and its largest slope.
     """
@@ -112,7 +113,7 @@ def _other_modes(W: Array, far: Array, poles: Poles, chosen: Mask, nodes: int = 
 
 
 def _known_modes(
-    W: Array, far: Array, mass: float, damping: Array, poles: Poles, right: Array, left: Array,
+    W: Array, far: Array, mass: Array, damping: Array, poles: Poles, right: Array, left: Array,
     known: Mask,
 ) -> Array:  # fmt: skip
     """The largest sum over modes with residuals, each at its own smallest or largest distance.
@@ -127,12 +128,13 @@ def _known_modes(
     edges = 0.5 * (centers[:, 1:] + centers[:, :-1])
     cuts = np.concatenate([ends[0], edges, ends[1]], axis=1)
     with np.errstate(invalid="ignore"):  # no bound of W, no mass: the other term holds
-        slope = (W[:, None] + np.abs(lam)) * mass + damping[:, None]
+        slope, opposite = (W[:, None] + np.abs(lam)) * mass + damping
     worst = np.zeros(len(W))
     for j in range(centers.shape[1]):
         least, most = poles.distance(cuts[:, j : j + 1], cuts[:, j + 1 : j + 2])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            inner = right * left / least + (right + left) * slope + most * slope**2
+            inner = right * left / least + right * opposite + left * slope
+            inner += most * slope * opposite
             term = poles.size * np.fmin(far[:, None] ** 2 / least, inner)
         worst = np.maximum(worst, np.where(known, term, 0.0).sum(axis=1))
     return np.where(np.isnan(worst), np.inf, worst)

@@ -19,6 +19,8 @@ import modal
 from assembly import FrozenSystem
 from assembly.linalg.combination import Combination
 from modal.proofs.box import PointBoxes
+from modal.proofs.judge import COUNT
+from modal.proofs.one_state import examine
 from modal.proofs.poles import Poles, largest_on_axis
 from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import lanczos
@@ -100,9 +102,80 @@ def test_the_sum_over_poles_between_the_nodes() -> None:
     one = np.ones((1, 1))
     poles = Poles(np.array([[pole]]), one[..., None] + 0j, one[..., None] + 0j, one + 0j)
     unknown = np.full((1, 1), np.inf)
-    found = largest_on_axis(W, np.ones(1), 0.0, np.zeros(1), poles, unknown, unknown)
+    none = np.zeros((2, 1, 1))
+    found = largest_on_axis(W, np.ones(1), none, none, poles, unknown, unknown)
     true = 1.0 / abs(pole.real)
     assert true <= found.item() < 3.0 * true
+
+
+@pytest.mark.parametrize("parts", [(5.0, 7.0, 0.0, 0.0), (5.0, 0.0, 0.0, 3.0), (0.0, 7.0, 2.0, 0.0),
+                                   (0.0, 0.0, 2.0, 3.0)])  # fmt: skip
+def test_a_pole_of_known_residuals_has_the_couplings_of_its_own_vectors(
+    parts: tuple[float, ...],
+) -> None:
+    """‖r + d E_zv x‖ ‖s + d E_vzᵀy‖ / d, d = |iω − λ|, at the ω of the side where it is largest."""
+    right, left, of_right, of_left = parts
+    W, pole = np.array([8.0]), -2.0 + 3.0j
+    one = np.ones((1, 1))
+    poles = Poles(np.array([[pole]]), one[..., None] + 0j, one[..., None] + 0j, 0.5 * one + 0j)
+    damping = np.array([of_right, of_left]).reshape(2, 1, 1)
+    d = np.abs(1j * np.linspace(0.0, 8.0, 801) - pole)
+    true = 0.5 * np.max((right + d * of_right) * (left + d * of_left) / d)
+    found = largest_on_axis(
+        W, np.full(1, np.inf), 0.0 * damping, damping, poles, right * one, left * one
+    )
+    assert found.item() == pytest.approx(true, rel=1e-12)
+
+
+def test_what_a_mode_couples_with_the_complement_is_that_of_its_own_vector() -> None:
+    """Dampers turn each shape of the basis into another one outside it, the stiffer the less."""
+    n = 80
+    squares = (1.0 + np.arange(n)) ** 2
+    forces = np.zeros((n, n))
+    forces[np.arange(70, 80), np.arange(10)] = 0.1 * np.exp(-np.arange(10.0))
+    forces[np.arange(10), np.arange(60, 70)] = 0.1 * np.exp(-np.arange(10.0)[::-1])
+    every = forces + np.eye(n)
+    M, D, K = (sp.csr_matrix(A) for A in (np.eye(n), every, np.diag(squares)))
+    family = AffineFamily(lambda point: FrozenSystem(M=M, D=D, K=K), {})
+    at = family.coefficients([{}])
+    space = ProvingSpace(family, at, 4)
+    completeness, projected = space._completeness, space.projected
+    assert completeness is not None and projected.size < 40
+    basis, r = space.basis, projected.size
+    K_ref = np.diag(squares + space.reference.shift)
+    X = basis.V @ basis.rotation / projected.frequency
+    assert X.T @ K_ref @ X == pytest.approx(np.eye(r), abs=1e-10)
+    Z = la.null_space(X.T @ K_ref)
+    Z = Z @ la.inv(la.cholesky(Z.T @ K_ref @ Z))
+    unit = np.eye(r, dtype=complex)[None]
+    poles = Poles(np.zeros((1, r), dtype=complex), unit, unit, np.ones((1, r), dtype=complex))
+    mass, damping = completeness._of_modes(projected, at, poles)
+    space.destroy()
+    for found, B in zip(np.concatenate([mass, damping])[:, 0], (M, M, every, every.T), strict=True):
+        true = np.linalg.norm(Z.T @ B @ X, axis=0)
+        assert np.all(true <= found) and np.all(found < 3.0 * true)
+
+
+@pytest.mark.parametrize(("uneven", "support"), [(1.0, 0.1), (1.0, 0.001), (30.0, 0.1)])
+def test_motions_on_soft_springs_couple_with_next_to_nothing(uneven: float, support: float) -> None:
+    """Two chains of masses that turn, of different springs: as a whole they are poles of 1e5, on
+    the imaginary axis. Every mode is counted, though others couple the chains. True: ω ± Ω of a
+    whole motion on its supports."""
+    n, spin = 170, 100.0
+    springs = np.ones(n - 1), 0.5 + uneven * np.arange(n - 1) / (n - 1)
+    chains = [
+        sp.diags([np.append(k, 0.0) + np.append(0.0, k), -k, -k], [0, 1, -1]) for k in springs
+    ]
+    M = sp.identity(2 * n, format="csr")
+    K = (1.5 * spin * n / np.pi) ** 2 * sp.block_diag(chains) + (support**2 - spin**2) * M
+    C = 2.0 * spin * sp.kron(J, sp.identity(n))
+    found = examine(FrozenSystem(M=M, C=sp.csr_matrix(C), K=sp.csr_matrix(K)), 10)
+    assert found is not None
+    lam, bound, proof, *_ = found
+    assert proof == COUNT
+    whole = np.array([spin - support, spin + support])
+    apart = np.abs(lam[:, None] - 1j * whole).min(axis=0)
+    assert np.all(apart <= bound.max() + 1e-9 * spin)
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.5, 0.75])
