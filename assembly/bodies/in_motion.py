@@ -323,8 +323,7 @@ class BodiesMotion:
         if "forces" in self._found:
             return np.asarray(total + self._found["forces"])
         for family, where, _, passage in self._passages:
-            law = family.forces_at if self._several else family.force
-            total[..., where] += law(passage)
+            total[..., where] += self._of(family, family.force, passage)
         return np.asarray(total)
 
     def tangents(self, exact: Wanted) -> Array:

@@ -132,7 +132,7 @@ class ElementFamily:
     stress_from_displacement: bool = True
     # Whether K may resist rigid motions; false where the elements strain in none.
     resists_rigid_motions: bool = True
-    # Whether energies, powers and moments take several instants: a first axis of these.
+    # Whether forces, energies, powers and moments take several instants: a first axis of these.
     stacked: bool = False
     # Damping of the family alone in proportion to its mass, 1/s.
     mass_damping: float = 0.0
@@ -204,7 +204,8 @@ class ElementFamily:
         return self.zero()
 
     def of_each(self, law: Callable[[Passage], Any], passage: Passage) -> Array:
-        """Energies, powers or moments by a law of the family, at several instants (P, ...)."""
+        """Forces, energies, powers or moments by a law of the family, at several instants
+        (P, ...)."""
         if self.stacked:
             return np.asarray(law(passage))
         return np.stack([law(passage.at(n)) for n in range(len(passage.u))])
@@ -246,10 +247,6 @@ class ElementFamily:
         `by` of `linearized`.
         """
         return [(self, slice(None), True)]
-
-    def forces_at(self, passage: Passage) -> Array:
-        """`force` at several instants, (P, size)."""
-        return np.stack([self.force(passage.at(n)) for n in range(len(passage.u))])
 
     def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[tuple[Any, Any]]]:
         """`linearized` at several instants: forces (P, size), and derivatives.

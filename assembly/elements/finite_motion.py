@@ -82,7 +82,7 @@ class FiniteMotion(ElementFamily):
         return tuple(self.map.matrix(A) for A in (*symmetric(forms[1:7]), *skew))
 
     def inertia_loads(self) -> Array:
-        return self.map.vector(self._unit_loads)
+        return self.map.vectors(np.moveaxis(self._unit_loads, -1, 0)).T.copy()
 
     def damping(self) -> sp.csr_matrix:
         return self.map.matrix(np.broadcast_to(self._damping, self._forms[:, 0].shape))
@@ -147,14 +147,7 @@ class FiniteMotion(ElementFamily):
         drag = slope(units, 0.0 * bent, resistance) - slope(units, 0.0 * bent, None)
         return mass, drag
 
-    def forces_at(self, passage: Passage) -> Array:
-        return self.map.vectors(self._forces(passage))
-
     def force(self, passage: Passage) -> Array:
-        return self.map.vector(self._forces(passage))
-
-    def _forces(self, passage: Passage) -> Array:
-        """Of the elements, (..., E, n)."""
         state, c = self.map.path(passage), passage.coefficients
         d, v, a = np.split(state, 3, axis=-1)
         self.check_range(d)
@@ -165,7 +158,7 @@ class FiniteMotion(ElementFamily):
             rates = passage.drag, self._resistance(passage.rayleigh[1])
             forces = self._forces_of(passage, rates)
             forces = forces - (M @ a[..., None] + (C + self._damping) @ v[..., None])[..., 0]
-        return np.asarray(forces - self._linear(d, c))
+        return self.map.vectors(forces - self._linear(d, c))
 
     def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[tuple[Any, Any]]]:
         force, changes = self._linearized(passage, by)
@@ -173,7 +166,7 @@ class FiniteMotion(ElementFamily):
 
     def linearized(self, passage: Passage, by: Wanted) -> tuple[Array, list[Any]]:
         force, changes = self._linearized(passage, by)
-        return self.map.vector(force), [self.map.matrix(A) for A in changes]
+        return self.map.vectors(force), [self.map.matrix(A) for A in changes]
 
     def _linearized(self, passage: Passage, by: Wanted) -> tuple[Array, list[Array]]:
         """Forces (..., E, n) of the elements and their derivatives (..., E, n, n)."""

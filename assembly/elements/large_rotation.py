@@ -241,7 +241,7 @@ def inertia_gradient(
         form = rows_first(forms[..., None, :, :], 2)[:, :, None]
     rates = None if drag is None else _drag(drag)
     force: Any = 0.0
-    moments: list[Any] = [0.0 for _ in moved[0][1]]
+    moments: list[list[Any]] = [[] for _ in moved[0][1]]
     for part, (V, turns) in zip(masses, moved, strict=True):
         value, a = value_of(V), np.zeros(1)
         if coefficients is not None:
@@ -257,8 +257,15 @@ def inertia_gradient(
                 couple = turns[k - 1].still.turned_back(couple)
             common = still.phi.shape[2] < couple.shape[2]
             own = couple.sum(axis=2, keepdims=True) if common else couple
-            moments[k] = moments[k] + part.on_turning(still.spin(own))
-    return force, moments
+            moments[k].append(part.on_turning(still.spin(own)))
+    return force, [_of_all(each) for each in moments]
+
+
+def _of_all(moments: list[Any]) -> Any:
+    """The sum of moments of which some are summed over the sections already."""
+    least = min(moment.shape[2] for moment in moments)
+    each = (x if x.shape[2] == least else x.sum(axis=2, keepdims=True) for x in moments)
+    return sum(each)
 
 
 def _drag(drag: Array) -> AnyArray:

@@ -123,7 +123,7 @@ def sums(slots: Index, values: Array, size: int) -> Array:
 
 
 class ElementMap:
-    """Adds element matrices (E, d, d) and vectors (E, d, ...) into those of a body's DOFs.
+    """Adds element matrices (..., E, d, d) and vectors (..., E, d) into those of a body's DOFs.
 
     connectivity (E, a): nodes. components: those of each node that the element acts on, d = a times
     their number; what the body does not have is left out. columns: numbers, of d, of those that
@@ -157,12 +157,6 @@ class ElementMap:
         matrix = sp.csr_matrix(pattern, shape=(self.size, self.size))
         matrix.eliminate_zeros()
         return matrix
-
-    def vector(self, elements: Array) -> Array:
-        """Σ of the element vectors (E, d, ...) into (size, ...)."""
-        out = np.zeros((self.size, *elements.shape[2:]))
-        np.add.at(out, self.index[self._present], elements[self._present])
-        return out
 
     def vectors(self, elements: Array) -> Array:
         """Σ of element vectors (..., E, d) into (..., size)."""

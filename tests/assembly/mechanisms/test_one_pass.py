@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 import assembly
 from assembly import gallery
+from assembly.bodies.blades import BladeTable, rigid_section_mass, uncoupled_stiffness
 from assembly.bodies.in_motion import (
     K_D,
     K_EPSILON,
@@ -37,12 +38,19 @@ def bodies() -> list[assembly.Body]:
     classical = assembly.beam(
         0.2, SECTION, assembly.steel, 1, theory="euler-bernoulli", rotary_inertia=False
     )
+    s = np.array([0.0, 0.25])
+    table = BladeTable(
+        s, np.stack([s, 0.2 * s**2, 0.0 * s], axis=1), 0.4 * s,
+        uncoupled_stiffness(1e7, 4e6, 4e6, 900.0, 700.0, np.full(2, 2e3)),
+        rigid_section_mass(np.full(2, 3.0), 0.03, -0.02, np.diag([6e-3, 2e-3, 4e-3])),
+    )  # fmt: skip
     return [
         assembly.attach_mass(plain, 1, 0.2, (3e-3, 2e-3, 4e-3), (0.01, -0.02, 0.0)),
         assembly.rigid_body(0.2, INERTIA, centre=(0.01, 0.02, 0.0)),
         assembly.attach_damper(classical, 1, 4.0),
         assembly.beam(0.1, SECTION, assembly.aluminium, 3).with_damping(a=0.4, b=1e-4),
         assembly.weld([plain, plain.placed((0.3, 0, 0))]),
+        assembly.blade(table, rotary_inertia=False),  # mass centres off the axis
     ]
 
 

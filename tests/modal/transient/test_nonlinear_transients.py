@@ -136,7 +136,7 @@ def test_steps_that_are_solved_together_are_those_solved_one_by_one(
         monkeypatch.setattr(NonlinearAlpha, "MOST", most)
         runs.append(
             modal.integrate(
-                model, (0.0, 0.02), (q, 0.0 * q), nonlinear=True, step=4e-4, rho_infinity=rho,
+                model, (0.0, 5e-3), (q, 0.0 * q), nonlinear=True, step=1e-4, rho_infinity=rho,
                 loads=loads, probes="all", every=3,
             )
         )  # fmt: skip
