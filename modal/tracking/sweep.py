@@ -162,8 +162,9 @@ class Sweep:
             assert terms_of is not None
             found, omega = terms_of(points)
             for point, own in zip(points, omega, strict=True):
-                if self.axis is not None and point[self.name] in self._spins:
-                    self._spins[point[self.name]] = float(own @ self.axis)
+                value = float(point[self.name])
+                if self.axis is not None and value in self._spins:
+                    self._spins[value] = float(own @ self.axis)
             return found, omega
 
         return terms_of and terms
