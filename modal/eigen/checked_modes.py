@@ -26,10 +26,9 @@ from modal.types import Array, Complex, Index, Mask
 class ModeProblem:
     """The eigenproblem of one frozen system and the options of its solution.
 
-    rigid (n, m): the rigid motions of the system. tolerance: where it is infinite, eigenpairs are
-    not refined. growth_only: without refinement, one two-sided Rayleigh step λ − yᴴQ(λ)x makes the
-    error of λ of second order in those of x and y, and the larger backward error of the two is that
-    of the mode.
+    rigid (n, m): the rigid motions of the system. growth_only: eigenpairs are not refined; one
+    two-sided Rayleigh step λ − yᴴQ(λ)x makes the error of λ of second order in those of x and y,
+    and the larger backward error of the two is that of the mode.
     """
 
     rigid: Array
@@ -53,10 +52,10 @@ def checked_modes(
 
     adjoint: solves the transposed problem, for a backend that gives no left vectors.
     """
-    quadratic, refines = problem.quadratic, bool(np.isfinite(problem.tolerance))
+    quadratic = problem.quadratic
     first = found = _unit_mass(quadratic, in_order(problem, found), problem.k)
     found = doubles_resolved(quadratic, found, problem.k)
-    if refines:
+    if not problem.growth_only:
         found = refined(quadratic, found, np.arange(min(problem.k, len(found.eigenvalues))))
     found = restore_axis(quadratic, found)
     if found is not first:
@@ -68,7 +67,7 @@ def checked_modes(
     if problem.growth_only:
         Y = paired(quadratic, chosen, X if chosen.left is None else chosen.left)
     else:
-        Y = left_vectors(quadratic, chosen, adjoint, refines)
+        Y = left_vectors(quadratic, chosen, adjoint)
     backward_error = quadratic.backward_error(lam, X)
     condition = condition_numbers(quadratic, lam, X, Y)
     if problem.growth_only:
@@ -264,7 +263,7 @@ def _alone(lam: Complex) -> Mask:
 
 
 def left_vectors(
-    quadratic: Quadratic, chosen: Pairs, adjoint: Callable[[], Pairs] | None, refines: bool = True
+    quadratic: Quadratic, chosen: Pairs, adjoint: Callable[[], Pairs] | None
 ) -> Complex:
     """Left vectors (n, k) of the chosen, with yᴴ(2λM + C)x = 1.
 
@@ -282,8 +281,7 @@ def left_vectors(
     if left is None:
         left = np.full(chosen.right.shape, np.nan, dtype=complex)
     error = _left_error(quadratic, chosen, left)
-    enough = HALF if not refines else ZERO if quadratic.n <= SMALL else 2.0 * LEFT
-    poor = np.flatnonzero(~(error <= enough))
+    poor = np.flatnonzero(~(error <= (ZERO if quadratic.n <= SMALL else 2.0 * LEFT)))
     if poor.size:
         left = left_of(quadratic, chosen, left, poor.tolist())
         error = _left_error(quadratic, chosen, left)

@@ -142,12 +142,6 @@ def all_modes(system: FrozenSystem) -> Modes:
     return _modes(system, "auto", 0, **options)
 
 
-def unrefined_modes(system: FrozenSystem, k: int) -> Modes:
-    """As `solve`, neither refined nor checked: for bases, whose errors are measured."""
-    options = dict(k=k, backend="slepc", tolerance=np.inf, certify=False)
-    return _modes(system, "auto", 0, **options)
-
-
 def _modes(
     system: FrozenSystem, deflation: Literal["auto"] | NullChain | None, seed: int, **options: Any
 ) -> Modes:

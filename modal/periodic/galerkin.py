@@ -26,7 +26,7 @@ from assembly.errors import InputError
 from assembly.linalg.factorization import Factorization
 from assembly.system.frozen import PARTS, FrozenSystem
 from modal.eigen.quadratic import in_parts
-from modal.eigen.solve import unrefined_modes
+from modal.eigen.solve import solve
 from modal.eigen.tolerances import EPS, ROUND_OFF, WEAK
 from modal.periodic.tolerances import INDEPENDENT
 from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMotion
@@ -154,7 +154,7 @@ def modal_basis(model: Any, times: Iterable[float], k: int) -> Array:
     lowest = 0.0
     for t in times:
         system = freeze(float(t))
-        modes = unrefined_modes(system, min(k, system.n))
+        modes = solve(system, k=min(k, system.n))
         if first is None:
             first, sizes = system, np.abs(modes.eigenvalues[modes.kind == "elastic"])
             lowest = float(sizes.min(initial=np.inf))
