@@ -204,8 +204,7 @@ class ElementFamily:
         return self.zero()
 
     def of_each(self, law: Callable[[Passage], Any], passage: Passage) -> Array:
-        """Forces, energies, powers or moments by a law of the family, at several instants
-        (P, ...)."""
+        """Forces, energies, powers or moments (P, ...) of several instants, by a law of it."""
         if self.stacked:
             return np.asarray(law(passage))
         return np.stack([law(passage.at(n)) for n in range(len(passage.u))])
