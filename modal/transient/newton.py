@@ -270,10 +270,10 @@ class Newton:
 
     def recall(self, memory: Mapping[str, Array]) -> None:
         """Continue with what `memory` gave: the same matrices and the same guess, bit by bit."""
-        self.rate, self.afresh = memory["rates"].tolist()
-        self.together = int(memory["together"])
+        self.rate, self.afresh = memory.get("rates", np.zeros(2)).tolist()
+        self.together = int(memory.get("together", 1))
         self._near = Near.of(memory)
-        if "h" in memory:
+        if "matrices" in memory:
             columns, starts = (memory[name].astype(np.intp) for name in ("columns", "starts"))
             whole = Pattern(len(starts), columns, np.append(starts, len(columns)))
             self._pattern, self._made_for = SharedPattern(whole), float(memory["h"])

@@ -89,6 +89,21 @@ def test_a_step_whose_matrix_is_singular_is_divided(monkeypatch: pytest.MonkeyPa
     assert out.sizes["time"] == 3
 
 
+def test_a_run_stored_before_steps_were_solved_together_goes_on() -> None:
+    """Its file has the rates, and the state of the matrix instead of the matrices."""
+    machine = two_links()
+    n = machine.freeze(0.0).n
+    steps = NonlinearAlpha(machine, lambda t: np.zeros(n))
+    state = steps.start(0.0, 1e-3, *np.zeros((2, n)))
+    expected, _ = steps.step(0.0, 1e-3, state)
+    steps.destroy()
+    again = NonlinearAlpha(machine, lambda t: np.zeros(n))
+    again.recall({"rates": np.zeros(2), "h": np.array(1e-3), "t": np.array(0.0)})
+    found, _ = again.step(0.0, 1e-3, state)
+    np.testing.assert_allclose(found.q, expected.q, rtol=1e-7, atol=1e-12)
+    again.destroy()
+
+
 class Exponential:
     """x′ = −x by the exact solution; steps longer than `longest`, or at `wall`, are refused."""
 
