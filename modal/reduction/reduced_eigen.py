@@ -183,8 +183,9 @@ def solve_matrices(matrices: Array, k: int) -> SmallModes:
 
 def coordinate_frequencies(squares: Array) -> Array:
     """Square roots of the moduli of ascending eigenvalues (r,) of (K, M), none next to zero."""
-    least = WEAK**2 * abs(float(squares[min(3, len(squares) - 1)]))
-    return np.asarray(np.sqrt(np.maximum(np.abs(squares), least)))
+    moduli = np.abs(squares)
+    least = WEAK**2 * float(moduli[min(3, len(squares) - 1)] or moduli.max() or 1.0)
+    return np.asarray(np.sqrt(np.maximum(moduli, least)))
 
 
 def _skew(E: Array, K: Array, k: int, wide: int) -> SmallModes | None:

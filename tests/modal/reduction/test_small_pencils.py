@@ -75,6 +75,20 @@ def test_double_eigenvalues_have_two_vectors() -> None:
     assert max(np.linalg.cond(pair) for pair in pairs) < 100.0
 
 
+@pytest.mark.parametrize("stiffness", [(-5.0, 0.0), (0.0, 0.0), (0.0, 4.0)])
+def test_a_first_pencil_with_a_mode_of_no_stiffness(stiffness: tuple[float, float]) -> None:
+    """At a critical speed K has a zero to the last digit: the rotor of docs/own_model.md."""
+    M, C = np.stack([np.eye(2)] * 2), np.stack([[[0.02, -2.0], [2.0, 0.02]]] * 2)
+    K = np.stack([np.diag(stiffness), np.diag([1.0, 3.0])])
+    modes = solve_matrices(np.stack([M, C, K]), 4)
+    for p in range(2):
+        exact = la.eigvals(first_order(M[p], C[p], K[p]))
+        exact = sorted(exact[exact.imag >= 0.0], key=lambda z: (abs(z), z.real))
+        found = modes.eigenvalues[p, : len(exact)]
+        found = sorted(found, key=lambda z: (abs(z), z.real))
+        assert_allclose(found, exact, rtol=1e-6, atol=1e-7)
+
+
 def motion(seed: int, breathing: float, damping: float = 0.0, n: int = 6) -> Derivatives:
     """Of an undamped Lagrangian with M(t), B(t), S(t) at an instant: C = Ṁ + B − Bᵀ, K = S + Ḃ …,
     so that C − Ṁ is skew and K − ½ d/dt skew C symmetric; plus damping."""
