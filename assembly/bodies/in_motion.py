@@ -287,8 +287,7 @@ class BodiesMotion:
         """The values (..., entries) of the derivatives of the elements' forces beyond the linear
         ones; of those with numbers of DOFs by v and a where elements have these."""
         stack, total = self.stack, np.zeros(self.path.shape[1:])
-        several = isinstance(by, np.ndarray) or by is True
-        tangents = np.zeros((3 if several else 1, *total.shape[:-1], len(stack.rows)))
+        tangents = np.zeros((1 if by is False else 3, *total.shape[:-1], len(stack.rows)))
         whole: list[Any] = [(*entry, by) for entry in stack.families]
         for family, where, body, own in stack.apart(by) if isinstance(by, np.ndarray) else whole:
             passage = self._passage(where, body)
@@ -329,8 +328,7 @@ class BodiesMotion:
     def tangents(self, exact: Wanted) -> Array:
         """Values (parts, ..., entries): all derivatives of F by a in M, by v in C and D, and by u
         in the others; not exact: those by a and v of the undeformed bodies, in a fraction of the
-        time, or exact for the DOFs with these numbers. Along (by_v, by_a) what rates change of
-        those by v and a counts in that by u."""
+        time, or exact for the DOFs with these numbers."""
         values = self.fixed.copy()
         by_u, *others = self._elements(exact)
         values[K_G] = by_u - values[K]

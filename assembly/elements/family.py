@@ -17,16 +17,9 @@ from assembly.kinematics import UNIT_COUNT, skew
 from assembly.types import Array, Index, Mask
 
 Rates = tuple[Array, Array | None]  # `Passage.drag`, and the resistance of elements to strain rates
-# Which derivatives of forces: by u alone (False), by u, v and a (True, or of elements that have the
-# DOFs with these numbers), or one by u with v and a that change so many times as much.
-Wanted = bool | Index | tuple[float, float]
-
-
-def along(changes: list[Any], by: Wanted) -> list[Any]:
-    """The derivatives by u, v and a, or the one that `by` asks for."""
-    if not isinstance(by, tuple):
-        return changes
-    return [changes[0] + by[0] * changes[1] + by[1] * changes[2]]
+# Which derivatives of forces: by u alone (False), or by u, v and a (True, or of elements that have
+# the DOFs with these numbers).
+Wanted = bool | Index
 
 
 Found = TypeVar("Found")
@@ -276,7 +269,7 @@ class ElementFamily:
         """
         at = passage if by else replace(passage, rayleigh=(0.0, 0.0))
         (M, C, D, K), own = self.tangents(at)
-        return self.force(passage), along([K + own, C + D, M], by) if by else [own]
+        return self.force(passage), [K + own, C + D, M] if by else [own]
 
     def tangents(self, passage: Passage) -> tuple[Beyond, Any]:
         """The derivatives of `force`: what the rates cause, and that of the other forces by u."""

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.elements.beam_shapes import symmetric
-from assembly.elements.family import Beyond, ElementFamily, Passage, Rates, Wanted, along
+from assembly.elements.family import Beyond, ElementFamily, Passage, Rates, Wanted
 from assembly.elements.large_rotation import STEP, value_and_jacobian
 from assembly.elements.scatter import ElementMap
 from assembly.types import AnyArray, Array
@@ -190,7 +190,7 @@ class FiniteMotion(ElementFamily):
         for A, x in zip(linear, (d, v, a), strict=True):
             value = value - (A @ x[..., None])[..., 0]
         changes = [A - B for A, B in zip(blocks, linear, strict=False)]
-        return value + (self._unit_loads @ c[..., None])[..., 0], along(changes, by)
+        return value + (self._unit_loads @ c[..., None])[..., 0], changes
 
     def tangents(self, passage: Passage) -> tuple[Beyond, sp.csr_matrix]:
         state, c = self.map.path(passage), passage.coefficients

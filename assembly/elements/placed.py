@@ -19,7 +19,6 @@ from assembly.elements.family import (
     ElementFamily,
     Passage,
     Wanted,
-    along,
 )
 from assembly.elements.moments import placed_moments
 from assembly.kinematics import PAIRS, UNIT_COUNT, acceleration_units
@@ -133,8 +132,7 @@ class PlacedFamily(ElementFamily):
         force, own = self.inner.linearized(self._own_passage(passage), by)
         changes = [self._carried(A) for A in own]
         if by:
-            counted = along([self.zero(), self._proportional, self.zero()], by)
-            changes = [A - B for A, B in zip(changes, counted, strict=True)]
+            changes[1] = changes[1] - self._proportional
         return np.asarray(self.B.T @ force - self._proportional @ passage.v), changes
 
     def tangents(self, passage: Passage) -> tuple[Beyond, Any]:

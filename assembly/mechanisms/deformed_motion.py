@@ -312,7 +312,7 @@ class DeformedState:
 
         Parameters
         ----------
-        exact : bool or (float, float)
+        exact : bool
             As of `tangents`.
 
         Returns
@@ -371,12 +371,9 @@ class DeformedState:
 
         Parameters
         ----------
-        exact : bool or (float, float)
+        exact : bool
             Whether M, C and D of bodies, which joints bring into the derivative by q as well, are
-            those of the displaced bodies; without that they cost a fraction. Or how many times as
-            much as q velocities and accelerations change, for Newton's method: what they bring into
-            its matrix is then exact but for the rates of joints, and counted in the derivative by
-            q.
+            those of the displaced bodies; without that they cost a fraction.
 
         Returns
         -------

@@ -163,10 +163,8 @@ class DeformedBody:
 
         Parameters
         ----------
-        exact : bool or (float, float)
-            Whether M, C and D are those of the displaced body. Or how many times as much as q the
-            velocity and the acceleration change, for Newton's method: what they bring into its
-            matrix is then exact, but counted in the derivative by q.
+        exact : bool
+            Whether M, C and D are those of the displaced body.
 
         Returns
         -------
@@ -203,7 +201,7 @@ class DeformedBody:
 
         Parameters
         ----------
-        exact : bool or (float, float)
+        exact : bool
             As of `tangents`.
 
         Returns

@@ -243,7 +243,7 @@ class Newton:
     def weights(self, h: float) -> Array:
         """Of M, C and K in Newton's matrix, (3,), for steps of length h."""
 
-    def derivatives(self, at: Any, h: float) -> Array:
+    def derivatives(self, at: Any) -> Array:
         """M, C and K of a state or several, (3, P, entries)."""
         return np.stack(np.broadcast_arrays(*at.derivatives()))
 
@@ -251,7 +251,7 @@ class Newton:
         """The matrices of Newton's method in a state or several, for steps of length h."""
         if self._pattern is None:
             self._pattern = SharedPattern(at.sparsity)
-        found = self.derivatives(at, h)
+        found = self.derivatives(at)
         values = np.zeros((*found.shape[:2], len(self._pattern.rows)))
         values[..., self._pattern.places] = found
         self.factor, self._made_for = StepMatrices(self._pattern, values, self.weights(h)), h

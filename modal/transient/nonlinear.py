@@ -138,15 +138,11 @@ class NonlinearAlpha(Newton, AlphaParameters):
         """Of Newton's method for the accelerations A₁."""
         return np.array([self._inertia, self.gamma * h, self.beta * h * h])
 
-    def derivatives(self, at: Any, h: float) -> Array:
-        """Of one step those along its acceleration; of several those of some of them, and
-        polynomials in time through these."""
+    def derivatives(self, at: Any) -> Array:
+        """Those of some of the steps, and polynomials in time through these."""
         count = len(at.q)
-        if count == 1:
-            inertia, by_v, by_q = self.weights(h)
-            return np.stack(np.broadcast_arrays(*at.derivatives((by_v / by_q, inertia / by_q))))
         nodes = np.unique(np.linspace(0, count - 1, self.NODES).round().astype(int))
-        found = super().derivatives(at if len(nodes) == count else at.at(nodes), h)
+        found = super().derivatives(at if len(nodes) == count else at.at(nodes))
         powers = np.vander(np.linspace(-1.0, 1.0, count), len(nodes))
         return np.asarray(np.einsum("kp,mpe->mke", powers @ np.linalg.inv(powers[nodes]), found))
 
