@@ -106,8 +106,7 @@ class Sparse:
         places = np.broadcast_arrays(rows + stage[:, None, None], columns + stage[:, None])
         entries = blocks.ravel(), tuple(place.ravel() for place in places)
         whole = sp.csc_matrix(entries, shape=(s * n, s * n))
-        # Pivots off the diagonal would undo the order.
-        factor = spla.splu(whole, "MMD_AT_PLUS_A", 0.1, options=dict(SymmetricMode=True))
+        factor = spla.splu(whole)  # an order that pivots off the diagonal do not undo
         solution = factor.solve(right.T.ravel())
         solution += factor.solve(right.T.ravel() - whole @ solution)
         return np.asarray(solution.reshape(n, s).T.ravel())
