@@ -252,10 +252,19 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
 
 
 def eigenpairs(A: Array) -> tuple[Complex, Complex, Complex]:
-    """All eigenvalues, right and left vectors of matrices (P, n, n), as LAPACK orders them."""
+    """All eigenvalues, right and left vectors of matrices (P, n, n), as LAPACK orders them.
+
+    Of a pair x = a ± ib, which is in a row, rows w_a and w_b of the inverse of all real and
+    imaginary parts make the left ones (w_a ± iw_b)/2.
+    """
     lam, X = (part.astype(complex) for part in np.linalg.eig(A))
-    regular, Y = np.isfinite(np.linalg.slogdet(X)[1]), X.copy()
-    Y[regular] = np.linalg.inv(X[regular]).conj().transpose(0, 2, 1)
+    first, second = (lam.imag > 0.0)[:, None], (lam.imag < 0.0)[:, None]
+    parts = np.where(second, -X.imag, X.real)
+    regular = np.isfinite(np.linalg.slogdet(parts)[1])
+    W = parts.copy()
+    W[regular] = np.linalg.inv(parts[regular]).transpose(0, 2, 1)
+    pair = np.where(first, W, np.roll(W, 1, axis=2)) + 1j * np.where(second, -W, np.roll(W, -1, 2))
+    Y = np.where(first | second, 0.5 * pair, W)
     # The inverse of the eigenvectors of a defective matrix is round-off: left ones by LAPACK.
     for p in np.flatnonzero(~regular | (HALF * np.linalg.norm(Y, axis=(1, 2)) > 1.0)):
         lam[p], Y[p], X[p] = la.eig(A[p], left=True, right=True, check_finite=False)
