@@ -145,7 +145,7 @@ class Rotor:
         return FrozenSystem(
             **parts,
             rigid=support.rigid,
-            dofs=self._dofs,
+            dofs=self.body.dofs.select(self.free).named(self.body.name),
             frame="fixed",
             parameters=dict(omega=spin) | (dict(epsilon=float(epsilon)) if epsilon else {}),
         )
@@ -173,10 +173,6 @@ class Rotor:
         )
         one = np.ones_like(spin)
         return {name: [(c * one, A) for c, A in part] for name, part in parts.items()}
-
-    @cached_property
-    def _dofs(self) -> DofMap:
-        return self.body.dofs.select(self.free).named(self.body.name)
 
     def excitation(self, omega: float, epsilon: float = 0.0) -> Inexact:
         """Force of the discs' skew on the degrees of freedom of `freeze`, Re F e^{iψ}.
