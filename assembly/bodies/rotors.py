@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -138,22 +138,41 @@ class Rotor:
                 )
         if axis is not None and not np.allclose(np.abs(unit_axis(axis)), [1.0, 0.0, 0.0]):
             raise InputError(f"axis: a rotor spins about its shaft, (1, 0, 0), got {axis!r}")
-        n, b, spin = len(self.free), self.internal_damping, float(omega)
-        M, K, G, turning = self._matrices
-        support = self._support(spin) if self._varies else self._steady_support
+        n, spin = len(self.free), float(omega)
+        support = self._support_at(spin) if self.varies else self._steady_support
+        terms = self._terms(spin, float(epsilon), support)
+        parts: dict[str, Any] = {name: _sum(n, *part) for name, part in terms.items()}
         return FrozenSystem(
-            M=Combination.of(n, (1.0,), (M,)),
-            C=_sum(n, (spin, G), *support.skew_damping),
-            D=_sum(n, (b, K), *support.damping),
-            K=_sum(n, (1.0, K), *support.stiffness),
-            K_epsilon=_sum(n, (0.5 * float(epsilon), G)),
-            K_G=_sum(n, *self._stress(float(epsilon))),
-            K_D=_sum(n, (-b * spin, turning), *support.skew_stiffness),
+            **parts,
             rigid=support.rigid,
             dofs=self.body.dofs.select(self.free).named(self.body.name),
             frame="fixed",
             parameters=dict(omega=spin) | (dict(epsilon=float(epsilon)) if epsilon else {}),
         )
+
+    def terms(self, omega: Array, epsilon: Array) -> dict[str, list[tuple[Any, Any]]]:
+        """The multipliers (P,) of the fixed matrices in each part, at spins (P,) and their
+        accelerations, of bearings that do not depend on the spin."""
+        parts = self._terms(omega, epsilon, self._steady_support)
+        return {name: [(c, A) for c, A in part if A.nnz] for name, part in parts.items()}
+
+    def _terms(self, spin: Any, epsilon: Any, support: Support) -> dict[str, list[tuple[Any, Any]]]:
+        """Of one spin, or of several of one support."""
+        b, (M, K, G, turning) = self.internal_damping, self._matrices
+        stress = [(self.axial_load, self._tension)] if self.axial_load else []
+        if np.any(epsilon):
+            stress.append((epsilon, self._torque))
+        parts = dict(
+            M=[(1.0, M)],
+            C=[(spin, G), *support.skew_damping],
+            D=[(b, K), *support.damping],
+            K=[(1.0, K), *support.stiffness],
+            K_epsilon=[(0.5 * epsilon, G)],
+            K_G=stress,
+            K_D=[(-b * spin, turning), *support.skew_stiffness],
+        )
+        one = np.ones_like(spin)
+        return {name: [(c * one, A) for c, A in part] for name, part in parts.items()}
 
     def excitation(self, omega: float, epsilon: float = 0.0) -> Inexact:
         """Force of the discs' skew on the degrees of freedom of `freeze`, Re F e^{iψ}.
@@ -177,15 +196,6 @@ class Rotor:
             force[self.body.dofs.index(node, 4)] += moment
             force[self.body.dofs.index(node, 5)] += -1j * moment
         return np.asarray(force[self.free])
-
-    def _stress(self, epsilon: float) -> list[tuple[float, sp.csr_matrix]]:
-        """Coefficients and geometric stiffness of the axial load and of the accelerating torque."""
-        terms = []
-        if self.axial_load:
-            terms.append((self.axial_load, self._tension))
-        if epsilon:
-            terms.append((epsilon, self._torque))
-        return terms
 
     @cached_property
     def _tension(self) -> sp.csr_matrix:
@@ -259,13 +269,26 @@ class Rotor:
         return tuple(sp.csr_matrix(A[keep][:, keep]) for A in every)
 
     @property
-    def _varies(self) -> bool:
+    def varies(self) -> bool:
+        """Whether bearings depend on the spin."""
         return any(callable(b.stiffness) or callable(b.damping) for _, b in self.bearings)
 
     @cached_property
     def _steady_support(self) -> Support:
         """Of bearings that do not depend on the spin."""
         return self._support(0.0).summed
+
+    def _support_at(self, spin: float, most: int = 256) -> Support:
+        """That of a spin; of the last ones it is known: maps have many points of one spin."""
+        if spin not in self._supports:
+            if len(self._supports) >= most:
+                self._supports.clear()
+            self._supports[spin] = self._support(spin)
+        return self._supports[spin]
+
+    @cached_property
+    def _supports(self) -> dict[float, Support]:
+        return {}
 
     def _support(self, spin: float) -> Support:
         """The bearings' symmetric and skew parts on the free DOFs: at most spins the same matrices

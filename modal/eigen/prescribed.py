@@ -78,6 +78,12 @@ class PrescribedMotion:
         assert self.zeros is not None
         return 2 * self.still + self.zeros
 
+    @property
+    def free_null(self) -> Array:
+        """The null fields where C couples none of them with one another: each has two zeros."""
+        count = self.null.shape[1]
+        return self.null[:, : count if self.zeros == 2 * count else 0]
+
     @classmethod
     def none(cls, m: int) -> PrescribedMotion:
         """Of m rigid fields, of which nothing is prescribed."""

@@ -20,6 +20,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.bodies.body import Body
+from assembly.bodies.rotors import Rotor
 from assembly.dofs import DofMap
 from assembly.errors import InputError
 from assembly.kinematics import Kinematics, as_vector, unit_coefficients
@@ -173,7 +174,9 @@ class AffineFamily:
         table = np.zeros((len(ROLES), len(points), len(self.terms)))
         for (c, _, name), j in zip(acting, numbers, strict=True):
             table[[name in names for names in ROLES].index(True), :, j] += c
-        return Coefficients(table, np.linalg.norm(found[1], axis=1))
+        # Spins alone are not of the frame.
+        rates = np.zeros(len(points)) if found[1].ndim == 1 else np.linalg.norm(found[1], axis=1)
+        return Coefficients(table, rates)
 
     def of_systems(self, systems: Iterable[tuple[Point, FrozenSystem]]) -> Coefficients:
         """The same from points and their frozen systems."""
@@ -274,10 +277,20 @@ def terms_together(
         Kinematics(*(np.abs(v).max(axis=0) for v in out))  # as large as freeze takes them
         return out
 
+    def of_rotor(points: Sequence[Point]) -> tuple[Terms, Array]:
+        omega, epsilon = (
+            np.array([float(point.get(name, constants.get(name, 0.0))) for point in points])
+            for name in ("omega", "epsilon")
+        )
+        model.freeze(np.abs(omega).max(), axis, np.abs(epsilon).max())  # what it refuses
+        return model.terms(omega, epsilon), omega
+
     if law is Body.freeze and axis is not None and {"axis", *names} >= {*constants, *swept}:
         vectors = of_arguments
     elif law is MovingBody.freeze and model.prestress == "linear" and not constants:
         vectors = of_motion
+    elif law is Rotor.freeze and not model.varies:
+        return of_rotor
     else:
         return None
 

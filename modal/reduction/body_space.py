@@ -117,16 +117,16 @@ class BodySpace(Space):
 
     def lowest(self, at: Instants, k: int, every: bool = False) -> SmallModes:
         """The lowest modes of every point; every: all of them. Translations that the frame
-        prescribes are not among them."""
+        prescribes, and zeros where nothing dissipates, are not among them."""
         return self._solved(at, k, every, self._motions(at))
 
     def _solved(
         self, at: Instants, k: int, every: bool, motions: list[PrescribedMotion]
     ) -> SmallModes:
         conservative = self.family.conservative(at.at)
-        translations = [at.body.overlap.T @ motion.translations for motion in motions]
-        frequency, threads = at.body.frequency, self.threads
-        return solve_points(at.matrices, frequency, conservative, k, threads, every, translations)
+        fields, frequency, threads = at.body.overlap.T, at.body.frequency, self.threads
+        prescribed = [(fields @ m.translations, fields @ m.free_null) for m in motions]
+        return solve_points(at.matrices, frequency, conservative, k, threads, every, prescribed)
 
     def selected(self, at: Instants, every: bool = False) -> tuple[SmallModes, Mask]:
         """The modes that are certified, or all, and which of them the frame prescribes (P, k).

@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,10 @@ class Interpolant:
 
     def derivative(self) -> Interpolant:
         """The interpolant of dA/dt."""
+        return self._derivative
+
+    @cached_property
+    def _derivative(self) -> Interpolant:
         return replace(self, table=self.differentiated(self.table), errors=None)
 
     def mapped(self, left: Array, right: Array) -> Interpolant:

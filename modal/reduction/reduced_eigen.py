@@ -98,15 +98,16 @@ def solve_points(
     k: int,
     threads: int = 1,
     every: bool = False,
-    prescribed: Sequence[Array] = (),
+    prescribed: Sequence[tuple[Array, Array]] = (),
     size: int = 25,
 ) -> SmallModes:
     """The k lowest eigenpairs of P problems; every: all, where not exact.
 
     matrices (3, P, r, r): M, E and K where M is about I and K about Ω², frequency (r,).
     conservative (P,): M and K are symmetric and E is skew. prescribed: of every point,
-    orthonormal columns (r, t) that decouple, whose modes are left out. size: points whose matrices
-    are formed together, a few megabytes.
+    orthonormal columns (r, t) that decouple, whose modes are left out, and (r, m) beside them with
+    K V = 0 and VᵀEV = 0, whose zeros are left out where the others are exact. size: points whose
+    matrices are formed together, a few megabytes.
     """
     starts = range(0, len(conservative), size)
 
@@ -124,7 +125,7 @@ def solve_points(
 
 def _solve_batch(
     matrices: Array, frequency: Array, conservative: Mask, k: int, every: bool,
-    prescribed: Sequence[Array],
+    prescribed: Sequence[tuple[Array, Array]],
 ) -> SmallModes:  # fmt: skip
     M, E, K = matrices
     r = len(frequency)
@@ -134,12 +135,14 @@ def _solve_batch(
         E, K = (inverse @ A @ inverse.transpose(0, 2, 1) for A in (E, K))
     wide = 2 * r if every else k
     if prescribed:
-        counts, parts = np.array([T.shape[1] for T in prescribed]), []
+        counts, parts = np.array([T.shape[1] for T, _ in prescribed]), []
         groups = [np.flatnonzero(counts == t) for t in np.unique(counts)]
         for group in groups:
-            Z, outside = _outside(np.stack([prescribed[p] for p in group]), frequency)
+            Z, outside = _outside(np.stack([prescribed[p][0] for p in group]), frequency)
             E_Z, K_Z = (Z.transpose(0, 2, 1) @ A[group] @ Z for A in (E, K))
-            parts.append(_structured(E_Z, K_Z, outside, conservative[group], k, wide).lifted(Z))
+            null = [z.T @ prescribed[p][1] for p, z in zip(group, Z, strict=True)]
+            found = _structured(E_Z, K_Z, outside, conservative[group], k, wide, null)
+            parts.append(found.lifted(Z))
         modes = SmallModes.joined(parts).points(np.argsort(np.concatenate(groups)))
     else:
         modes = _structured(E, K, frequency, conservative, k, wide)
@@ -155,12 +158,14 @@ def _outside(T: Array, frequency: Array) -> tuple[Array, Array]:
 
 
 def _structured(
-    E: Array, K: Array, frequency: Array, conservative: Mask, k: int, wide: int
-) -> SmallModes:
+    E: Array, K: Array, frequency: Array, conservative: Mask, k: int, wide: int,
+    null: Sequence[Array] = (),
+) -> SmallModes:  # fmt: skip
     """Each point by its structure, `wide` columns; frequency (r,)."""
     frequency = np.broadcast_to(frequency, K.shape[:2])
+    null = null or [np.zeros((K.shape[1], 0))] * len(K)
     out: list[SmallModes | None] = [
-        _skew(E[p], K[p], k, wide) if conservative[p] else None for p in range(len(K))
+        _skew(E[p], K[p], null[p], k, wide) if conservative[p] else None for p in range(len(K))
     ]
     rest = [p for p, found in enumerate(out) if found is None]
     if rest:
@@ -188,8 +193,21 @@ def coordinate_frequencies(squares: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(moduli, least)))
 
 
-def _skew(E: Array, K: Array, k: int, wide: int) -> SmallModes | None:
-    """Conservative: E skew, K symmetric, `wide` columns. None when K is not positive definite."""
+def _skew(E: Array, K: Array, V: Array, k: int, wide: int) -> SmallModes | None:
+    """Conservative: E skew, K symmetric, `wide` columns. None when K is not positive definite but
+    for orthonormal V (r, m) with KV = 0, VᵀEV = 0.
+
+    With q = Va + Zb the rows of V, divided by λ, read a = −VᵀEZ b/λ. What is left for b has the
+    same structure, with ZᵀKZ + (VᵀEZ)ᵀVᵀEZ as stiffness.
+    """
+    if V.shape[1]:
+        Z = la.qr(V)[0][:, V.shape[1] :]
+        B = V.T @ E @ Z
+        found = _skew(Z.T @ E @ Z, Z.T @ K @ Z + B.T @ B, V[:0, :0], k, 0)
+        if found is None:
+            return None
+        shapes = Z @ found.right - V @ (B @ found.right) / found.eigenvalues[:, None]
+        return replace(found, right=shapes, left=shapes).filled(wide)
     r = len(K)
     L, info = la.lapack.dpotrf(0.5 * (K + K.T), lower=1, clean=1)
     if info != 0:
@@ -234,10 +252,19 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
 
 
 def eigenpairs(A: Array) -> tuple[Complex, Complex, Complex]:
-    """All eigenvalues, right and left vectors of matrices (P, n, n), as LAPACK orders them."""
+    """All eigenvalues, right and left vectors of matrices (P, n, n), as LAPACK orders them.
+
+    Of a pair x = a ± ib, which is in a row, rows w_a and w_b of the inverse of all real and
+    imaginary parts make the left ones (w_a ± iw_b)/2.
+    """
     lam, X = (part.astype(complex) for part in np.linalg.eig(A))
-    regular, Y = np.isfinite(np.linalg.slogdet(X)[1]), X.copy()
-    Y[regular] = np.linalg.inv(X[regular]).conj().transpose(0, 2, 1)
+    first, second = (lam.imag > 0.0)[:, None], (lam.imag < 0.0)[:, None]
+    parts = np.where(second, -X.imag, X.real)
+    regular = np.isfinite(np.linalg.slogdet(parts)[1])
+    W = parts.copy()
+    W[regular] = np.linalg.inv(parts[regular]).transpose(0, 2, 1)
+    pair = np.where(first, W, np.roll(W, 1, axis=2)) + 1j * np.where(second, -W, np.roll(W, -1, 2))
+    Y = np.where(first | second, 0.5 * pair, W)
     # The inverse of the eigenvectors of a defective matrix is round-off: left ones by LAPACK.
     for p in np.flatnonzero(~regular | (HALF * np.linalg.norm(Y, axis=(1, 2)) > 1.0)):
         lam[p], Y[p], X[p] = la.eig(A[p], left=True, right=True, check_finite=False)

@@ -164,7 +164,7 @@ class Sweep:
             for point, own in zip(points, omega, strict=True):
                 value = float(point[self.name])
                 if self.axis is not None and value in self._spins:
-                    self._spins[value] = float(own @ self.axis)
+                    self._spins[value] = float(own @ self.axis if own.ndim else own)
             return found, omega
 
         return terms_of and terms

@@ -366,6 +366,16 @@ def test_bad_arguments_are_one_line(arguments: dict, words: str) -> None:
     assert "\n" not in str(fault.value)
 
 
+def compared(freeze: Any, points: Any, terms_of: Any) -> None:
+    """The multipliers, rates and operators of points read together are those of each."""
+    assert terms_of is not None
+    each, together = (AffineFamily(freeze, points[0], t) for t in (None, terms_of))
+    expected, found = each.coefficients(points), together.coefficients(points)
+    np.testing.assert_array_equal(found.table, expected.table)
+    np.testing.assert_array_equal(found.rate, expected.rate)
+    assert [t.operator for t in together.terms] == [t.operator for t in each.terms]
+
+
 @pytest.mark.parametrize("swept", ["epsilon", "velocity"])
 def test_points_of_a_body_have_the_multipliers_of_its_frozen_systems(swept: str) -> None:
     """All of a tile at once, to the last bit; a model of another `freeze` is frozen."""
@@ -375,14 +385,6 @@ def test_points_of_a_body_have_the_multipliers_of_its_frozen_systems(swept: str)
     axes = {"omega": np.linspace(0.0, 5.0, 4), swept: np.linspace(-1.0, 1.0, 3)}
     constants = dict(axis=(0.0, 3.0, 4.0), acceleration=(1.0, 0.0, 2.0))
     points = Grid(body, axes, constants).points()
-
-    def compared(freeze: Any, points: Any, terms_of: Any) -> None:
-        assert terms_of is not None
-        each, together = (AffineFamily(freeze, points[0], t) for t in (None, terms_of))
-        expected, found = each.coefficients(points), together.coefficients(points)
-        np.testing.assert_array_equal(found.table, expected.table)
-        np.testing.assert_array_equal(found.rate, expected.rate)
-        assert [t.operator for t in together.terms] == [t.operator for t in each.terms]
 
     compared(lambda p: body.freeze(**constants, **p), points, together(body, constants, axes))
     swing = assembly.moving(body, assembly.swing(0.3, 5.0, axis=(0.0, 3.0, 4.0)))
@@ -396,3 +398,35 @@ def test_points_of_a_body_have_the_multipliers_of_its_frozen_systems(swept: str)
         terms_of = together(body, dict(axis=(0, 0, 1)), axes)
         assert terms_of is not None
         terms_of([{"omega": 1e200, swept: 0.0}])
+
+
+def test_points_of_a_rotor_have_the_multipliers_of_its_frozen_systems() -> None:
+    """Bearings that depend on the spin are asked once a spin; a spin is no rate of the frame."""
+    asked = []
+
+    def film(spin: float) -> np.ndarray:
+        asked.append(spin)
+        return np.array([[1e7, 1e5 * spin], [-1e5 * spin, 2e7]])
+
+    def rotor(stiffness: Any) -> Any:
+        bearings = [assembly.Bearing(at, stiffness, [20.0, 30.0]) for at in (0.0, 1.0)]
+        return assembly.rotor(
+            [(1.0, assembly.circle(0.05))], assembly.steel, 3, bearings=bearings,
+            internal_damping=1e-6, axial_load=-100.0,
+        )  # fmt: skip
+
+    axes = {"omega": np.linspace(-5.0, 5.0, 3), "epsilon": np.linspace(0.0, 10.0, 4)}
+    points, machine = Grid(rotor([1e7, 2e7]), axes, {}).points(), rotor([1e7, 2e7])
+    compared(lambda p: machine.freeze(**p), points, together(machine, {}, axes))
+    constant = [{"omega": point["omega"]} for point in points]
+    terms_of = together(machine, dict(epsilon=3.0), ["omega"])
+    compared(lambda p: machine.freeze(**p, epsilon=3.0), constant, terms_of)
+    assert terms_of is not None
+    with pytest.raises(InputError, match="omega: expected one finite number"):
+        terms_of([{"omega": 1e200}])
+    varying = rotor(film)
+    assert together(varying, {}, axes) is None
+    asked.clear()
+    for point in points:
+        varying.freeze(**point)
+    assert sorted(set(asked)) == [-5.0, 0.0, 5.0] and len(asked) == 6  # of two bearings

@@ -440,3 +440,20 @@ def test_a_local_space_of_a_free_body_is_smaller_and_knows_what_the_frame_prescr
     assert np.array_equal(shared.prescribed, own.prescribed)
     assert local.worst(own) <= 1.0
     space.destroy()
+
+
+def test_an_undamped_free_body_that_turns_keeps_its_structure_and_lacks_no_mode() -> None:
+    """Turned about itself it is at rest again: a null field of K, and no mode."""
+    body = assembly.beam(1.0, assembly.rectangle(0.05, 0.05), assembly.steel, 6)
+    axis = np.array([0.0, 0.3, 1.0])
+    points = [dict(omega=w) for w in (5.0, 20.0, 60.0)]
+    family = AffineFamily(lambda p: body.freeze(**p, axis=axis), points[0])
+    at = family.coefficients(points)
+    space = BodySpace(family, at, 9, 1e-8)
+    found = space.train(at)
+    space.destroy()
+    assert found.modes.exact.all() and not found.modes.eigenvalues[~found.prescribed].real.any()
+    for p, point in enumerate(points):
+        modes = modal.solve(family.freeze(point), k=20, backend="dense")
+        counted = modes.eigenvalues[np.asarray(modes.kind) != "prescribed"].imag
+        np.testing.assert_allclose(found.counted(p, 5)[0].imag, counted[:5], rtol=1e-7)

@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg as la
 from numpy.testing import assert_allclose
 
-from modal.reduction.reduced_eigen import solve_matrices
+from modal.reduction.reduced_eigen import solve_matrices, solve_points
 from modal.tracking.variation import Derivatives, variations
 
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -133,3 +133,28 @@ def test_damped_motion_has_the_rates_of_its_eigenvalues() -> None:
     found, exact = action_rates(motion(7, 0.2, damping=0.3))
     assert np.all(found.real < -0.05)
     assert_allclose(found, exact, rtol=1e-9)
+
+
+def test_null_fields_that_gyroscopic_forces_do_not_couple_leave_a_skew_problem() -> None:
+    """K V = 0 and VᵀEV = 0: every other eigenvalue is exactly imaginary, and 2m zeros are left
+    out. V is not a unit vector, and V and the other shapes are coupled as strongly as all."""
+    rng = np.random.default_rng(5)
+    r, m, k = 8, 2, 4
+    Q, _ = la.qr(rng.standard_normal((r, r)))
+    V, Z = Q[:, :m], Q[:, m:]
+    K = Z @ definite(rng, r - m, 1e2, 1e6) @ Z.T
+    E = 30.0 * rng.standard_normal((r, r))
+    E -= E.T
+    E -= V @ (V.T @ E @ V) @ V.T
+    matrices, one = np.stack([np.eye(r), E, K])[:, None], np.ones(1, dtype=bool)
+    none = np.zeros((r, 0))
+    modes = solve_points(matrices, np.ones(r), one, k, prescribed=[(none, V)])
+    exact = la.eigvals(first_order(np.eye(r), E, K))
+    exact = np.sort(exact.imag[exact.imag > 1e-3])
+    assert modes.exact.all() and np.all(modes.eigenvalues.real == 0.0)
+    assert_allclose(modes.eigenvalues[0].imag, exact[:k], rtol=1e-9)
+    lam, q, u = modes.eigenvalues[0], modes.right[0], modes.left[0]
+    images = lam**2 * q + lam * (E @ q) + K @ q
+    assert np.all(la.norm(images, axis=0) < 1e-12 * la.norm(K) * la.norm(q, axis=0))
+    adjoint = lam.conj() ** 2 * u + lam.conj() * (E.T @ u) + K @ u
+    assert np.all(la.norm(adjoint, axis=0) < 1e-12 * la.norm(K) * la.norm(u, axis=0))
