@@ -59,20 +59,23 @@ def decoupled_modes(
     period: float,
     accuracy: float = ACCURACY,
     allowed: float = ACCURACY,
+    most: int = MOST_INSTANTS,
 ) -> PropagatedModes | None:
     """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
 
     accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
-    MOST_INSTANTS of them do not reach it.
+    `most` of them do not reach it.
     """
     samples = FEWEST
+    if samples > most:
+        return None
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = np.inf
     # What X is off by its highest waves, A X and its mean are by |λ| times that.
     level = min(GROUP, allowed / (period * float(np.abs(found.spectrum[0]).max())))
     while (
         found.usable and not found.smooth
-        and falls(before, found.highest, level, MOST_INSTANTS / samples)
+        and falls(before, found.highest, level, most / samples)
     ):  # fmt: skip
         before, samples = found.highest, 2 * samples
         found = _Decoupling(A, t0, period, samples, accuracy, found)
@@ -83,7 +86,7 @@ def decoupled_modes(
         found.resolve()
         worst = float(found.unresolved.max())
         # More instants do not lessen the round-off of B.
-        last = len(found.X) >= MOST_INSTANTS or (worst > GAIN * before and worst <= allowed)
+        last = 2 * len(found.X) > most or (worst > GAIN * before and worst <= allowed)
         if found.resolved or (last and worst <= allowed):
             return found.modes()
         if found.hopeless or last:
