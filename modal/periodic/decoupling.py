@@ -359,7 +359,8 @@ class _Decoupling:
             found = product_modes(parts.matrices, parts.errors + unresolved / len(parts.errors))
             own = found.logs + middle * T
             logs[twin], logs[group] = own.conj(), own
-            error[twin] = error[group] = error[group] + found.error
+            # Columns of a group are not its modes.
+            error[twin] = error[group] = error[group].max() + found.error
             shapes = vectors[:, group] @ found.vectors
             vectors[:, twin], vectors[:, group] = shapes.conj(), shapes
             moved.append(partial(self._moved, waves, found))

@@ -29,7 +29,7 @@ from scipy.optimize import linear_sum_assignment
 
 from modal.eigen.tolerances import EPS, HALF, ZERO
 from modal.reduction.tolerances import SAFETY
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 RANGE = np.log(1e2)  # of the moduli inside a block: larger ones are split as soon as they converge
 SWEEPS = 12  # times N + 1: the widest gap of a block of N moduli over RANGE converges by then
@@ -199,15 +199,47 @@ def _block_modes(factors: Array, changes: Array) -> ProductModes:
     values = values.astype(complex)
     # What acts before a factor and what acts after it, both of unit norm times e^log.
     exponents = prefix[1][:-1] + suffix[1][-2::-1] - scale
-    share = float(np.sum(changes * np.exp(np.minimum(exponents, LARGEST_LOG))))
+    weights = changes * np.exp(np.minimum(exponents, LARGEST_LOG))
+    after = suffix[0][-2::-1].transpose(0, 2, 1)
+    bounds = _isolated_bounds(values, vectors, weights, after, prefix[0][:-1])
+    share, left = float(weights.sum()), np.flatnonzero(~np.isfinite(bounds))
+    if left.size and share < 1.0:
+        bounds[left] = eigenvalue_bounds(P, values, float(np.expm1(share)), left)
+    logs, error = logs_of(values, bounds)
+    logs += scale
     if share >= 1.0:
         # The changes are no small ones: all that is left is the norm of the changed product.
         sizes = np.linalg.norm(factors, 2, axis=(1, 2)) + changes
-        logs = np.log(sizes).sum() + 1j * np.angle(values + 0j)
-        return ProductModes(logs, vectors, np.full(len(values), np.inf))
-    bounds = eigenvalue_bounds(P, values, float(np.expm1(share)))
-    logs, error = logs_of(values, bounds)
-    return ProductModes(logs + scale, vectors, error)
+        logs[left] = np.log(sizes).sum() + 1j * logs[left].imag
+    return ProductModes(logs, vectors, error)
+
+
+def _isolated_bounds(
+    values: Complex, vectors: Complex, weights: Array, after: Array, before: Array
+) -> Array:
+    """Bounds (m,) on the distance of the eigenvalues of P from those of P + Σ after_i E_i before_i,
+    ‖E_i‖ ≤ weights_i, by Gershgorin's theorem in the eigenvectors of P; infinite for those whose
+    discs meet others.
+
+    Scaling coordinate j by τ shrinks the parts of its own radius by τ and makes that of others
+    larger by 1/τ, as long as the discs stay apart.
+    """
+    if not np.linalg.slogdet(vectors)[0]:
+        return np.full(len(values), np.inf)
+    inverse = la.inv(vectors, check_finite=False)
+    rows = np.linalg.norm(inverse @ after, axis=2)
+    columns = np.linalg.norm(before @ vectors, axis=1)
+    M = (weights[:, None] * rows).T @ columns
+    # And the round-off of the eigenvalues of P.
+    M += len(M) * EPS * np.linalg.norm(inverse, axis=1)[:, None]
+    own, radii = M.diagonal(), M.sum(axis=1)
+    apart = np.abs(values[:, None] - values) - radii[:, None] - radii
+    np.fill_diagonal(apart, np.inf)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        tau = np.minimum((2.0 * M.T / apart).max(axis=1), 1.0)
+        size = np.abs(values)
+        radii = size * np.expm1((own + tau * (radii - own)) / size)
+    return np.where((apart > 0.0).all(axis=1) & np.isfinite(radii), radii, np.inf)
 
 
 def logs_of(values: Complex, bounds: Array) -> tuple[Complex, Array]:
@@ -246,18 +278,17 @@ def _partial(factors: Array) -> tuple[Array, Array]:
     return np.stack(products) / sizes[:, None, None], np.array(logs) + np.log(sizes)
 
 
-def eigenvalue_bounds(P: Array, values: Complex, change: float) -> Array:
-    """Bound on the distance of each of `values` (m,), P's eigenvalues, from one of P + E.
+def eigenvalue_bounds(
+    P: Array, values: Complex, change: float, some: Index | slice = slice(None)
+) -> Array:
+    """Bound on the distance of `some` of `values` (m,), P's eigenvalues, from one of P + E.
 
     P (m, m); change: ‖E‖₂.
     """
-    m = len(P)
-    if m == 1:
-        return np.array([change])
     T, _ = la.schur(P, output="complex")
     _, place = linear_sum_assignment(np.abs(values[:, None] - np.diag(T)[None, :]))
     whole = _henrici(T, change)
-    return np.array([_bound(T, int(i), change, whole) for i in place])
+    return np.array([_bound(T, int(i), change, whole) for i in place[some]])
 
 
 def _bound(T: Complex, i: int, change: float, whole: float, largest: int = 4) -> float:
