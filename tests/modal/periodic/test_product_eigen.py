@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg as la
 
 from modal.periodic import product_eigen
 from modal.periodic.product_eigen import eigenvalue_bounds, product_modes
@@ -67,6 +68,22 @@ def test_errors_of_the_factors_are_covered(seed: int) -> None:
     other = product_modes(changed, np.zeros(15))
     assert np.all(np.abs(modes.logs.real - other.logs.real) <= modes.error)
     assert modes.error.max() < 1e-2
+
+
+def test_bounds_in_coordinates_of_unlike_sizes_are_those_of_the_worst_changes() -> None:
+    """Turns by 0.7 and 1.6 rad between coordinates 1e4 apart, as of displacements in the energy of
+    stiffer shapes: yᴴE_i x of unit vectors is largest for E_i = ‖E_i‖ y xᴴ."""
+    sizes, size, p = np.diag([1e4, 1.0, 1e4, 1.0]), 1e-13, 64
+    turns = [0.3 * np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in (0.7, 1.6)]
+    F = sizes @ la.block_diag(*turns) @ np.linalg.inv(sizes)
+    modes = product_modes(np.repeat(F[None], p, axis=0), np.full(p, size))
+    values, left, right = la.eig(F, left=True)
+    changes = (size + 4 * EPS) * np.linalg.norm(F, 2) / 0.3
+    for n, value in enumerate(values):
+        due = p * changes / abs(np.vdot(left[:, n], right[:, n]))
+        mode = np.argmin(abs(modes.logs.imag - np.angle((value / 0.3) ** p)))
+        assert modes.logs[mode].real == pytest.approx(p * np.log(0.3), abs=modes.error[mode])
+        assert 0.999 * due <= modes.error[mode] <= 1.5 * due
 
 
 def test_below_round_off_of_its_factor_a_multiplier_has_an_upper_bound() -> None:

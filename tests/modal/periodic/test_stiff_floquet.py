@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import assembly
 import modal
 from assembly.system.frozen import FrozenSystem
+from modal.periodic import floquet
 from modal.periodic.chart_motion import (
     ChartMotion,
     Spectra,
@@ -57,6 +60,22 @@ def test_a_beam_that_swings_faster_than_it_vibrates() -> None:
     due = full_growth(beam, period, 100)  # type: ignore[arg-type]
     assert abs(found.growth_rate.max() - due) <= found.error[0] + 1e-5
     assert found.error.max() < 1e-3 and found.is_stable
+
+
+def test_by_default_modes_are_decoupled_at_few_instants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every instant costs as much as the plain look at one. Of 120 states there are 46."""
+    most: list[int] = []
+    stop = InterruptedError()
+
+    def watched(*arguments: Any) -> None:
+        most.append(arguments[-1])
+        raise stop
+
+    monkeypatch.setattr(floquet, "decoupled_modes", watched)
+    for method in (None, "dense"):
+        with pytest.raises(InterruptedError):
+            modal.floquet(Swinging(), 2.0 * np.pi / Swinging.rate, method=method)
+    assert most == [46, 1024]
 
 
 def test_slow_modes_among_overdamped_shapes() -> None:
