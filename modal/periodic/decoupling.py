@@ -67,7 +67,10 @@ def decoupled_modes(
     `most` of them do not reach it.
     """
     samples = FEWEST
-    if samples > most:
+    values = np.linalg.eigvals(A(np.array([t0]))[0])
+    near = np.abs(values[:, None] - values) < 2.0 * np.pi / period * APART
+    largest = np.bincount(connected_components(near, directed=False)[1]).max()
+    if samples > most or largest > LARGEST_GROUP:
         return None
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = np.inf
