@@ -15,7 +15,9 @@ A well separated eigenvalue of the product of a block changes by ‖E‖/|yᴴx|
 nearly equal ones, which may be defective, by up to the m-th root of it. For each eigenvalue the
 clusters of its nearest neighbours are tried in turn: the perturbation of the cluster's own m × m
 matrix from Stewart's theorem, the eigenvalues of that matrix from Henrici's (G. W. Stewart and
-J. Sun, Matrix Perturbation Theory, 1990, theorems V.2.7 and IV.1.9).
+J. Sun, Matrix Perturbation Theory, 1990, theorems V.2.7 and IV.1.9), or from the powers of what is
+left of the matrix without its mean. Those of the rigid motions of a free body, up to twelve
+multipliers next to 1, fall to zero with the second.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import scipy.linalg as la
 from scipy.linalg.lapack import ztrsen
 from scipy.optimize import linear_sum_assignment
 
-from modal.eigen.tolerances import EPS, HALF, ZERO
+from modal.eigen.tolerances import EPS, HALF, ROUNDS, ZERO
 from modal.reduction.tolerances import SAFETY
 from modal.types import Array, Complex, Index
 
@@ -287,11 +289,11 @@ def eigenvalue_bounds(
     """
     T, _ = la.schur(P, output="complex")
     _, place = linear_sum_assignment(np.abs(values[:, None] - np.diag(T)[None, :]))
-    whole = _henrici(T, change)
+    whole = _shift(T, change)
     return np.array([_bound(T, int(i), change, whole) for i in place[some]])
 
 
-def _bound(T: Complex, i: int, change: float, whole: float, largest: int = 4) -> float:
+def _bound(T: Complex, i: int, change: float, whole: float, largest: int = 12) -> float:
     """The least bound by a cluster of up to so many eigenvalues next to one, or by the whole."""
     m = len(T)
     diagonal = np.diag(T)
@@ -312,14 +314,27 @@ def _bound(T: Complex, i: int, change: float, whole: float, largest: int = 4) ->
         if apart <= 0.0 or 4.0 * change * coupling >= apart * apart:
             continue
         inside = change + coupling * 2.0 * change / apart
-        best = min(best, _henrici(ordered[:size, :size], inside))
+        best = min(best, _shift(ordered[:size, :size], inside))
     return best
 
 
-def _henrici(T: Complex, change: float) -> float:
-    """Largest shift of an eigenvalue of the upper triangular T (m, m) under ‖E‖₂ = change."""
+def _shift(T: Complex, change: float, most: int = 12) -> float:
+    """Largest shift of an eigenvalue of the upper triangular T (m, m) under ‖E‖₂ = change: the
+    less of the bounds by the norm above the diagonal (Henrici) and by up to `most` powers."""
     m = len(T)
     departure = float(la.norm(np.triu(T, 1), 2)) if m > 1 else 0.0
     with np.errstate(over="ignore"):
         theta = change * float(np.sum(departure ** np.arange(m, dtype=float)))
-        return float(max(theta, theta ** (1.0 / m)))
+        henrici = float(max(theta, theta ** (1.0 / m)))
+    # zI − T − E is regular where Σ ‖Bⁱ‖/|z − c|ⁱ⁺¹ < 1/‖E‖, B = T − c, ‖Bⁱ⁺ᵖ‖ ≤ ‖Bⁱ‖ ‖Bᵖ‖.
+    B = T - np.diag(T).mean() * np.eye(m)
+    powers = [np.eye(m, dtype=complex)]
+    for _ in range(min(m, most)):
+        powers.append(B @ powers[-1])
+    *sizes, last = np.linalg.norm(powers, 2, axis=(1, 2))
+    terms, p = change * np.array(sizes), len(sizes)
+    # From above (M. Fujiwara, Tôhoku Math. J. 10, 1916) to the root of rᵖ = Σ terms rᵖ⁻¹⁻ⁱ + ‖Bᵖ‖.
+    r = 2.0 * max((terms ** (1.0 / np.arange(1, p + 1))).max(), last ** (1.0 / p))
+    for _ in range(ROUNDS):
+        r = (float(np.polyval(terms, r)) + last) ** (1.0 / p)
+    return float(min(henrici, r + np.abs(np.diag(B)).max()))

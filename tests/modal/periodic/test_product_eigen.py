@@ -110,6 +110,36 @@ def test_a_defective_eigenvalue_moves_by_a_root(size: int) -> None:
     assert np.all(bounds[size:] < 1e-7)
 
 
+@pytest.mark.parametrize("dofs", [3, 6])
+def test_multipliers_of_rigid_motions_move_by_a_square_root(dofs: int) -> None:
+    """A free body drifts: 1 with Jordan blocks of size two. A change of δ moves it by √(δ‖N‖), and
+    not by the sixth or twelfth root; beside it other multipliers, in coordinates of no meaning."""
+    rng, change, drift = np.random.default_rng(dofs), 1e-10, 4.0
+    N, n = 2 * dofs, 2 * dofs + 6
+    inside = np.eye(n)
+    inside[:dofs, dofs:N] = drift * np.eye(dofs)
+    inside[N:, N:] = la.block_diag(
+        *([[np.cos(x), -np.sin(x)], [np.sin(x), np.cos(x)]] for x in (0.7, 1.4, 2.1))
+    )
+    Q, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    P = Q @ inside @ Q.T
+    values = np.linalg.eigvals(P).astype(complex)
+    rigid = np.abs(values - 1.0) < 0.1
+    bounds = eigenvalue_bounds(P, values, change)
+    due = np.sqrt(change * drift)
+    assert rigid.sum() == N
+    assert np.all((due <= bounds[rigid]) & (bounds[rigid] < 2.0 * due))
+    assert np.all(bounds[~rigid] < 10.0 * change)
+    corner = np.zeros((n, n))
+    corner[dofs, 0] = change
+    moved = np.abs(np.linalg.eigvals(P + Q @ corner @ Q.T) - 1.0)
+    assert np.sort(moved)[N - 1] == pytest.approx(due, rel=0.1)
+    for _ in range(20):
+        E = rng.normal(size=P.shape)
+        moved = np.linalg.eigvals(P + change * E / np.linalg.norm(E, 2))
+        assert np.all(np.abs(values[:, None] - moved).min(axis=1) <= bounds + 50.0 * EPS)
+
+
 def test_clusters_that_cannot_give_a_lesser_bound_are_not_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
