@@ -77,7 +77,7 @@ def decoupled_modes(
     # What X is off by its highest waves, A X and its mean are by |λ| times that.
     level = min(GROUP, allowed / (period * float(np.abs(found.spectrum[0]).max())))
     while (
-        found.usable and not found.smooth
+        found.usable and not found.smooth and 2 * samples <= most
         and falls(before, found.highest, level, most / samples)
     ):  # fmt: skip
         before, samples = found.highest, 2 * samples

@@ -83,9 +83,9 @@ def floquet(
         Instant at which the period begins, s.
     method : {"dense", "reduced"}, optional
         "dense" computes the whole monodromy; it is the default for callables and for up to 60
-        degrees of freedom without fast modes, or whose fast modes decouple. "reduced" computes
-        the k slowest modes on the space of the frozen modes at several instants, or on `basis`;
-        it is the default of larger models.
+        degrees of freedom without fast modes, or whose fast modes decouple at few instants.
+        "reduced" computes the k slowest modes on the space of the frozen modes at several
+        instants, or on `basis`; it is the default of others.
     k : int, default 12
         Number of modes of "reduced": those of the slowest shapes; fewer where all others decay to
         nothing within a period and cannot be told apart.

@@ -11,11 +11,12 @@ columns of B_i = [U_i; I; 0] with R_i B_{i−1} = B_i D_i. An error E_i of facto
 D_i of a block by Yᵢᴴ E_i X_{i−1}, with Yᵢᴴ the rows of B_i⁻¹, and the block's product by
 Σ suffix · change · prefix. That is exact to first order in E_i, whatever the moduli.
 
-A well separated eigenvalue of the product of a block changes by ‖E‖/|yᴴx|; one of a cluster of m
-nearly equal ones, which may be defective, by up to the m-th root of it. For each eigenvalue the
-clusters of its nearest neighbours are tried in turn: the perturbation of the cluster's own m × m
-matrix from Stewart's theorem, the eigenvalues of that matrix from Henrici's (G. W. Stewart and
-J. Sun, Matrix Perturbation Theory, 1990, theorems V.2.7 and IV.1.9).
+A well separated eigenvalue of the product of a block changes by Σ ‖yᴴ suffix‖ ‖E_i‖ ‖prefix x‖ /
+|yᴴx|, whatever the sizes of the coordinates: Gershgorin's theorem in the eigenvectors of the block.
+One of a cluster of m nearly equal ones, which may be defective, changes by up to the m-th root of
+it. Where discs meet, the clusters of its nearest neighbours are tried in turn: the perturbation of
+the cluster's own m × m matrix from Stewart's theorem, the eigenvalues of that matrix from Henrici's
+(G. W. Stewart and J. Sun, Matrix Perturbation Theory, 1990, theorems V.2.7 and IV.1.9).
 """
 
 from __future__ import annotations
