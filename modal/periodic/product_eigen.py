@@ -201,8 +201,8 @@ def _block_modes(factors: Array, changes: Array) -> ProductModes:
     # What acts before a factor and what acts after it, both of unit norm times e^log.
     exponents = prefix[1][:-1] + suffix[1][-2::-1] - scale
     weights = changes * np.exp(np.minimum(exponents, LARGEST_LOG))
-    after = suffix[0][-2::-1].transpose(0, 2, 1)
-    bounds = _isolated_bounds(values, vectors, weights, after, prefix[0][:-1])
+    ends = suffix[0][-2::-1].transpose(0, 2, 1), prefix[0][:-1]
+    bounds = _isolated_bounds(values, vectors, weights, *ends)
     share, left = float(weights.sum()), np.flatnonzero(~np.isfinite(bounds))
     if left.size and share < 1.0:
         bounds[left] = eigenvalue_bounds(P, values, float(np.expm1(share)), left)
