@@ -45,6 +45,7 @@ from modal.periodic.tolerances import (
     MOST_MATRICES,
     RESOLUTION,
     RESOLVED,
+    WORK,
 )
 from modal.reduction.interpolation import Sampled
 from modal.transient.tolerances import BATCH_NUMBERS
@@ -59,15 +60,15 @@ def decoupled_modes(
     period: float,
     accuracy: float = ACCURACY,
     allowed: float = ACCURACY,
-    most: int = MOST_INSTANTS,
+    cheap: bool = False,
 ) -> PropagatedModes | None:
     """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
 
     accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
-    `most` of them do not reach it.
+    MOST_INSTANTS of them do not reach it. cheap: fewer instants, by the size of A.
     """
-    samples = FEWEST
-    values = np.linalg.eigvals(A(np.array([t0]))[0])
+    samples, values = FEWEST, np.linalg.eigvals(A(np.array([t0]))[0])
+    most = min(MOST_INSTANTS, 4 * WORK / len(values) ** 3) if cheap else MOST_INSTANTS
     near = np.abs(values[:, None] - values) < 2.0 * np.pi / period * APART
     largest = np.bincount(connected_components(near, directed=False)[1]).max()
     if samples > most or largest > LARGEST_GROUP:
@@ -77,7 +78,7 @@ def decoupled_modes(
     # What X is off by its highest waves, A X and its mean are by |λ| times that.
     level = min(GROUP, allowed / (period * float(np.abs(found.spectrum[0]).max())))
     while (
-        found.usable and not found.smooth
+        found.usable and not found.smooth and 2 * samples <= most
         and falls(before, found.highest, level, most / samples)
     ):  # fmt: skip
         before, samples = found.highest, 2 * samples

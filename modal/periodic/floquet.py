@@ -29,15 +29,7 @@ from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
-from modal.periodic.tolerances import (
-    ACCURACY,
-    DENSE_LIMIT,
-    FAST,
-    GAIN,
-    MOST_INSTANTS,
-    TOLERANCE,
-    WORK,
-)
+from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, FAST, GAIN, TOLERANCE
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
@@ -83,9 +75,9 @@ def floquet(
         Instant at which the period begins, s.
     method : {"dense", "reduced"}, optional
         "dense" computes the whole monodromy; it is the default for callables and for up to 60
-        degrees of freedom without fast modes, or whose fast modes decouple. "reduced" computes
-        the k slowest modes on the space of the frozen modes at several instants, or on `basis`;
-        it is the default of larger models.
+        degrees of freedom without fast modes, or whose fast modes decouple at few instants.
+        "reduced" computes the k slowest modes on the space of the frozen modes at several
+        instants, or on `basis`; it is the default of others.
     k : int, default 12
         Number of modes of "reduced": those of the slowest shapes; fewer where all others decay to
         nothing within a period and cannot be told apart.
@@ -281,9 +273,8 @@ def _all_modes(
     if smooth is not None and (tolerance or ACCURACY) >= ACCURACY and fastest * period > FAST:
         # No more accurate than the polynomial.
         accuracy = max(ACCURACY, GAIN * deviation * period)
-        most = min(MOST_INSTANTS, int(4.0 * WORK / len(A.root) ** 3)) if optional else MOST_INSTANTS
         allowed = max(accuracy, tolerance or TOLERANCE)
-        modes = decoupled_modes(A.many, t0, period, accuracy, allowed, most)
+        modes = decoupled_modes(A.many, t0, period, accuracy, allowed, optional)
     if modes is not None:
         modes = replace(modes, error=modes.error + deviation * period)
     elif optional and fastest * period > FASTEST:

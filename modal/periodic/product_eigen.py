@@ -11,13 +11,14 @@ columns of B_i = [U_i; I; 0] with R_i B_{i−1} = B_i D_i. An error E_i of facto
 D_i of a block by Yᵢᴴ E_i X_{i−1}, with Yᵢᴴ the rows of B_i⁻¹, and the block's product by
 Σ suffix · change · prefix. That is exact to first order in E_i, whatever the moduli.
 
-A well separated eigenvalue of the product of a block changes by ‖E‖/|yᴴx|; one of a cluster of m
-nearly equal ones, which may be defective, by up to the m-th root of it. For each eigenvalue the
-clusters of its nearest neighbours are tried in turn: the perturbation of the cluster's own m × m
-matrix from Stewart's theorem, the eigenvalues of that matrix from Henrici's (G. W. Stewart and
-J. Sun, Matrix Perturbation Theory, 1990, theorems V.2.7 and IV.1.9), or from the powers of what is
-left of the matrix without its mean. Those of the rigid motions of a free body, up to twelve
-multipliers next to 1, fall to zero with the second.
+A well separated eigenvalue of the product of a block changes by Σ ‖yᴴ suffix‖ ‖E_i‖ ‖prefix x‖ /
+|yᴴx|, whatever the sizes of the coordinates: Gershgorin's theorem in the eigenvectors of the block.
+One of a cluster of m nearly equal ones, which may be defective, changes by up to the m-th root of
+it. Where discs meet, the clusters of its nearest neighbours are tried in turn: the perturbation of
+the cluster's own m × m matrix from Stewart's theorem, the eigenvalues of that matrix from Henrici's
+(G. W. Stewart and J. Sun, Matrix Perturbation Theory, 1990, theorems V.2.7 and IV.1.9), or from the
+powers of what is left of the matrix without its mean. Those of the rigid motions of a free body, up
+to twelve multipliers next to 1, fall to zero with the second.
 """
 
 from __future__ import annotations
@@ -202,8 +203,8 @@ def _block_modes(factors: Array, changes: Array) -> ProductModes:
     # What acts before a factor and what acts after it, both of unit norm times e^log.
     exponents = prefix[1][:-1] + suffix[1][-2::-1] - scale
     weights = changes * np.exp(np.minimum(exponents, LARGEST_LOG))
-    after = suffix[0][-2::-1].transpose(0, 2, 1)
-    bounds = _isolated_bounds(values, vectors, weights, after, prefix[0][:-1])
+    ends = suffix[0][-2::-1].transpose(0, 2, 1), prefix[0][:-1]
+    bounds = _isolated_bounds(values, vectors, weights, *ends)
     share, left = float(weights.sum()), np.flatnonzero(~np.isfinite(bounds))
     if left.size and share < 1.0:
         bounds[left] = eigenvalue_bounds(P, values, float(np.expm1(share)), left)

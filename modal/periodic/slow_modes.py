@@ -63,7 +63,6 @@ from modal.periodic.slow_motion import (
 from modal.periodic.tolerances import (
     ENOUGH,
     FAST,
-    FEWEST,
     GAIN,
     GROWTH,
     MOST_FROZEN,

@@ -258,7 +258,8 @@ def test_fast_modes_that_would_need_more_instants_are_given_up_early(
     assert decoupled_modes(A, 0.0, T) is None and max(made) < 512
     assert decoupled_modes(A, 0.0, T, allowed=1e3) is None and max(made) >= 512
     made.clear()
-    assert decoupled_modes(A, 0.0, T, allowed=1e3, most=64) is None and max(made) == 64
+    monkeypatch.setattr(decoupling, "WORK", 64 * 2**3 / 4)
+    assert decoupled_modes(A, 0.0, T, allowed=1e3, cheap=True) is None and max(made) == 64
 
 
 def test_what_is_known_halfway_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,9 +295,10 @@ def test_what_the_last_instants_leave_is_accepted_up_to_what_is_allowed(
         self.unresolved = np.full(8, 3e-7)
         self.hopeless = self.resolved = False
 
+    monkeypatch.setattr(decoupling, "MOST_INSTANTS", 64)
     monkeypatch.setattr(decoupling._Decoupling, "resolve", unresolved)
-    assert decoupled_modes(A, 0.3, T, allowed=2e-7, most=64) is None
-    found = decoupled_modes(A, 0.3, T, allowed=4e-7, most=64)
+    assert decoupled_modes(A, 0.3, T, allowed=2e-7) is None
+    found = decoupled_modes(A, 0.3, T, allowed=4e-7)
     assert found is not None
     assert np.all(found.error >= 3e-7 + 0.5 * exact.error) and found.error.min() <= 3.1e-7
 
