@@ -24,7 +24,7 @@ from modal.transient.tolerances import BATCH_NUMBERS
 from modal.types import Array, Complex
 
 GAUSS = Tableau(3)
-SHARP = Tableau(8)  # of order 16: for accuracies near round-off
+SHARP = Tableau(8)  # of order 16: for accuracies near round-off, and long steps
 DECAYING = Tableau(5, radau=True)  # of order 9: what the steps do not resolve decays
 ALIASED = 1.5  # rad a step of three stages from which a mode is not resolved
 

@@ -45,6 +45,7 @@ from modal.periodic.tolerances import (
     MOST_MATRICES,
     RESOLUTION,
     RESOLVED,
+    WORK,
 )
 from modal.reduction.interpolation import Sampled
 from modal.transient.tolerances import BATCH_NUMBERS
@@ -59,20 +60,26 @@ def decoupled_modes(
     period: float,
     accuracy: float = ACCURACY,
     allowed: float = ACCURACY,
+    cheap: bool = False,
 ) -> PropagatedModes | None:
     """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
 
     accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
-    MOST_INSTANTS of them do not reach it.
+    MOST_INSTANTS of them do not reach it. cheap: fewer instants, by the size of A.
     """
-    samples = FEWEST
+    samples, values = FEWEST, np.linalg.eigvals(A(np.array([t0]))[0])
+    most = min(MOST_INSTANTS, 4 * WORK / len(values) ** 3) if cheap else MOST_INSTANTS
+    near = np.abs(values[:, None] - values) < 2.0 * np.pi / period * APART
+    largest = np.bincount(connected_components(near, directed=False)[1]).max()
+    if samples > most or largest > LARGEST_GROUP:
+        return None
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = np.inf
     # What X is off by its highest waves, A X and its mean are by |λ| times that.
     level = min(GROUP, allowed / (period * float(np.abs(found.spectrum[0]).max())))
     while (
-        found.usable and not found.smooth
-        and falls(before, found.highest, level, MOST_INSTANTS / samples)
+        found.usable and not found.smooth and 2 * samples <= most
+        and falls(before, found.highest, level, most / samples)
     ):  # fmt: skip
         before, samples = found.highest, 2 * samples
         found = _Decoupling(A, t0, period, samples, accuracy, found)
@@ -83,7 +90,7 @@ def decoupled_modes(
         found.resolve()
         worst = float(found.unresolved.max())
         # More instants do not lessen the round-off of B.
-        last = len(found.X) >= MOST_INSTANTS or (worst > GAIN * before and worst <= allowed)
+        last = 2 * len(found.X) > most or (worst > GAIN * before and worst <= allowed)
         if found.resolved or (last and worst <= allowed):
             return found.modes()
         if found.hopeless or last:
@@ -356,7 +363,8 @@ class _Decoupling:
             found = product_modes(parts.matrices, parts.errors + unresolved / len(parts.errors))
             own = found.logs + middle * T
             logs[twin], logs[group] = own.conj(), own
-            error[twin] = error[group] = error[group] + found.error
+            # Columns of a group are not its modes.
+            error[twin] = error[group] = error[group].max() + found.error
             shapes = vectors[:, group] @ found.vectors
             vectors[:, twin], vectors[:, group] = shapes.conj(), shapes
             moved.append(partial(self._moved, waves, found))

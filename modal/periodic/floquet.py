@@ -75,9 +75,9 @@ def floquet(
         Instant at which the period begins, s.
     method : {"dense", "reduced"}, optional
         "dense" computes the whole monodromy; it is the default for callables and for up to 60
-        degrees of freedom without fast modes, or whose fast modes decouple. "reduced" computes
-        the k slowest modes on the space of the frozen modes at several instants, or on `basis`;
-        it is the default of larger models.
+        degrees of freedom without fast modes, or whose fast modes decouple at few instants.
+        "reduced" computes the k slowest modes on the space of the frozen modes at several
+        instants, or on `basis`; it is the default of others.
     k : int, default 12
         Number of modes of "reduced": those of the slowest shapes; fewer where all others decay to
         nothing within a period and cannot be told apart.
@@ -253,7 +253,7 @@ def _all_modes(
     progress: bool | None,
     optional: bool = False,
 ) -> FloquetModes | None:
-    """All modes; with `optional` None where fast ones do not decouple."""
+    """All modes; with `optional` None where fast ones do not decouple at few instants."""
     smooth: Interpolant | None = None
     if isinstance(equations, FirstOrderModel):
         early = t0 + 0.5 * (min(breaks, default=t0 + period) - t0)
@@ -273,7 +273,8 @@ def _all_modes(
     if smooth is not None and (tolerance or ACCURACY) >= ACCURACY and fastest * period > FAST:
         # No more accurate than the polynomial.
         accuracy = max(ACCURACY, GAIN * deviation * period)
-        modes = decoupled_modes(A.many, t0, period, accuracy, max(accuracy, tolerance or TOLERANCE))
+        allowed = max(accuracy, tolerance or TOLERANCE)
+        modes = decoupled_modes(A.many, t0, period, accuracy, allowed, optional)
     if modes is not None:
         modes = replace(modes, error=modes.error + deviation * period)
     elif optional and fastest * period > FASTEST:

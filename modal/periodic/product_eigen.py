@@ -11,11 +11,14 @@ columns of B_i = [U_i; I; 0] with R_i B_{i−1} = B_i D_i. An error E_i of facto
 D_i of a block by Yᵢᴴ E_i X_{i−1}, with Yᵢᴴ the rows of B_i⁻¹, and the block's product by
 Σ suffix · change · prefix. That is exact to first order in E_i, whatever the moduli.
 
-A well separated eigenvalue of the product of a block changes by ‖E‖/|yᴴx|; one of a cluster of m
-nearly equal ones, which may be defective, by up to the m-th root of it. For each eigenvalue the
-clusters of its nearest neighbours are tried in turn: the perturbation of the cluster's own m × m
-matrix from Stewart's theorem, the eigenvalues of that matrix from Henrici's (G. W. Stewart and
-J. Sun, Matrix Perturbation Theory, 1990, theorems V.2.7 and IV.1.9).
+A well separated eigenvalue of the product of a block changes by Σ ‖yᴴ suffix‖ ‖E_i‖ ‖prefix x‖ /
+|yᴴx|, whatever the sizes of the coordinates: Gershgorin's theorem in the eigenvectors of the block.
+One of a cluster of m nearly equal ones, which may be defective, changes by up to the m-th root of
+it. Where discs meet, the clusters of its nearest neighbours are tried in turn: the perturbation of
+the cluster's own m × m matrix from Stewart's theorem, the eigenvalues of that matrix from Henrici's
+(G. W. Stewart and J. Sun, Matrix Perturbation Theory, 1990, theorems V.2.7 and IV.1.9), or from the
+powers of what is left of the matrix without its mean. Those of the rigid motions of a free body, up
+to twelve multipliers next to 1, fall to zero with the second.
 """
 
 from __future__ import annotations
@@ -27,9 +30,9 @@ import scipy.linalg as la
 from scipy.linalg.lapack import ztrsen
 from scipy.optimize import linear_sum_assignment
 
-from modal.eigen.tolerances import EPS, HALF, ZERO
+from modal.eigen.tolerances import EPS, HALF, ROUNDS, ZERO
 from modal.reduction.tolerances import SAFETY
-from modal.types import Array, Complex
+from modal.types import Array, Complex, Index
 
 RANGE = np.log(1e2)  # of the moduli inside a block: larger ones are split as soon as they converge
 SWEEPS = 12  # times N + 1: the widest gap of a block of N moduli over RANGE converges by then
@@ -199,15 +202,47 @@ def _block_modes(factors: Array, changes: Array) -> ProductModes:
     values = values.astype(complex)
     # What acts before a factor and what acts after it, both of unit norm times e^log.
     exponents = prefix[1][:-1] + suffix[1][-2::-1] - scale
-    share = float(np.sum(changes * np.exp(np.minimum(exponents, LARGEST_LOG))))
+    weights = changes * np.exp(np.minimum(exponents, LARGEST_LOG))
+    ends = suffix[0][-2::-1].transpose(0, 2, 1), prefix[0][:-1]
+    bounds = _isolated_bounds(values, vectors, weights, *ends)
+    share, left = float(weights.sum()), np.flatnonzero(~np.isfinite(bounds))
+    if left.size and share < 1.0:
+        bounds[left] = eigenvalue_bounds(P, values, float(np.expm1(share)), left)
+    logs, error = logs_of(values, bounds)
+    logs += scale
     if share >= 1.0:
         # The changes are no small ones: all that is left is the norm of the changed product.
         sizes = np.linalg.norm(factors, 2, axis=(1, 2)) + changes
-        logs = np.log(sizes).sum() + 1j * np.angle(values + 0j)
-        return ProductModes(logs, vectors, np.full(len(values), np.inf))
-    bounds = eigenvalue_bounds(P, values, float(np.expm1(share)))
-    logs, error = logs_of(values, bounds)
-    return ProductModes(logs + scale, vectors, error)
+        logs[left] = np.log(sizes).sum() + 1j * logs[left].imag
+    return ProductModes(logs, vectors, error)
+
+
+def _isolated_bounds(
+    values: Complex, vectors: Complex, weights: Array, after: Array, before: Array
+) -> Array:
+    """Bounds (m,) on the distance of the eigenvalues of P from those of P + Σ after_i E_i before_i,
+    ‖E_i‖ ≤ weights_i, by Gershgorin's theorem in the eigenvectors of P; infinite for those whose
+    discs meet others.
+
+    Scaling coordinate j by τ shrinks the parts of its own radius by τ and makes that of others
+    larger by 1/τ, as long as the discs stay apart.
+    """
+    if not np.linalg.slogdet(vectors)[0]:
+        return np.full(len(values), np.inf)
+    inverse = la.inv(vectors, check_finite=False)
+    rows = np.linalg.norm(inverse @ after, axis=2)
+    columns = np.linalg.norm(before @ vectors, axis=1)
+    M = (weights[:, None] * rows).T @ columns
+    # And the round-off of the eigenvalues of P.
+    M += len(M) * EPS * np.linalg.norm(inverse, axis=1)[:, None]
+    own, radii = M.diagonal(), M.sum(axis=1)
+    apart = np.abs(values[:, None] - values) - radii[:, None] - radii
+    np.fill_diagonal(apart, np.inf)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        tau = np.minimum((2.0 * M.T / apart).max(axis=1), 1.0)
+        size = np.abs(values)
+        radii = size * np.expm1((own + tau * (radii - own)) / size)
+    return np.where((apart > 0.0).all(axis=1) & np.isfinite(radii), radii, np.inf)
 
 
 def logs_of(values: Complex, bounds: Array) -> tuple[Complex, Array]:
@@ -246,21 +281,20 @@ def _partial(factors: Array) -> tuple[Array, Array]:
     return np.stack(products) / sizes[:, None, None], np.array(logs) + np.log(sizes)
 
 
-def eigenvalue_bounds(P: Array, values: Complex, change: float) -> Array:
-    """Bound on the distance of each of `values` (m,), P's eigenvalues, from one of P + E.
+def eigenvalue_bounds(
+    P: Array, values: Complex, change: float, some: Index | slice = slice(None)
+) -> Array:
+    """Bound on the distance of `some` of `values` (m,), P's eigenvalues, from one of P + E.
 
     P (m, m); change: ‖E‖₂.
     """
-    m = len(P)
-    if m == 1:
-        return np.array([change])
     T, _ = la.schur(P, output="complex")
     _, place = linear_sum_assignment(np.abs(values[:, None] - np.diag(T)[None, :]))
-    whole = _henrici(T, change)
-    return np.array([_bound(T, int(i), change, whole) for i in place])
+    whole = _shift(T, change)
+    return np.array([_bound(T, int(i), change, whole) for i in place[some]])
 
 
-def _bound(T: Complex, i: int, change: float, whole: float, largest: int = 4) -> float:
+def _bound(T: Complex, i: int, change: float, whole: float, largest: int = 12) -> float:
     """The least bound by a cluster of up to so many eigenvalues next to one, or by the whole."""
     m = len(T)
     diagonal = np.diag(T)
@@ -281,14 +315,27 @@ def _bound(T: Complex, i: int, change: float, whole: float, largest: int = 4) ->
         if apart <= 0.0 or 4.0 * change * coupling >= apart * apart:
             continue
         inside = change + coupling * 2.0 * change / apart
-        best = min(best, _henrici(ordered[:size, :size], inside))
+        best = min(best, _shift(ordered[:size, :size], inside))
     return best
 
 
-def _henrici(T: Complex, change: float) -> float:
-    """Largest shift of an eigenvalue of the upper triangular T (m, m) under ‖E‖₂ = change."""
+def _shift(T: Complex, change: float, most: int = 12) -> float:
+    """Largest shift of an eigenvalue of the upper triangular T (m, m) under ‖E‖₂ = change: the
+    less of the bounds by the norm above the diagonal (Henrici) and by up to `most` powers."""
     m = len(T)
     departure = float(la.norm(np.triu(T, 1), 2)) if m > 1 else 0.0
     with np.errstate(over="ignore"):
         theta = change * float(np.sum(departure ** np.arange(m, dtype=float)))
-        return float(max(theta, theta ** (1.0 / m)))
+        henrici = float(max(theta, theta ** (1.0 / m)))
+    # zI − T − E is regular where Σ ‖Bⁱ‖/|z − c|ⁱ⁺¹ < 1/‖E‖, B = T − c, ‖Bⁱ⁺ᵖ‖ ≤ ‖Bⁱ‖ ‖Bᵖ‖.
+    B = T - np.diag(T).mean() * np.eye(m)
+    powers = [np.eye(m, dtype=complex)]
+    for _ in range(min(m, most)):
+        powers.append(B @ powers[-1])
+    *sizes, last = np.linalg.norm(powers, 2, axis=(1, 2))
+    terms, p = change * np.array(sizes), len(sizes)
+    # From above (M. Fujiwara, Tôhoku Math. J. 10, 1916) to the root of rᵖ = Σ terms rᵖ⁻¹⁻ⁱ + ‖Bᵖ‖.
+    r = 2.0 * max((terms ** (1.0 / np.arange(1, p + 1))).max(), last ** (1.0 / p))
+    for _ in range(ROUNDS):
+        r = (float(np.polyval(terms, r)) + last) ** (1.0 / p)
+    return float(min(henrici, r + np.abs(np.diag(B)).max()))

@@ -34,6 +34,7 @@ from modal.periodic.chart_motion import (
 from modal.periodic.collocation import (
     DECAYING,
     GAUSS,
+    SHARP,
     second_order_maps,
     second_order_monodromy,
 )
@@ -62,7 +63,6 @@ from modal.periodic.slow_motion import (
 from modal.periodic.tolerances import (
     ENOUGH,
     FAST,
-    FEWEST,
     GAIN,
     GROWTH,
     MOST_FROZEN,
@@ -142,13 +142,12 @@ class _Slow:
         together = 1 << int(np.log2(count / spans))  # parts of the period in a factor
         starts, h = start + period * np.arange(count) / count, period / count
         parts = [partial(_phased, H, t, h) for t in starts]
-        rule = DECAYING if values.real.min() * period < 2.0 * LOST else GAUSS
-        turned = period * np.abs(slow).max() / RESOLUTION * len(GAUSS.c) / len(rule.c)
-        steps = max(FEWEST, 2 * spans, int(np.ceil(turned)))
+        rule = DECAYING if values.real.min() * period < 2.0 * LOST else SHARP
+        resolved = RESOLUTION * (rule.order / GAUSS.order) ** 2
+        each = int(np.ceil(h * np.abs(slow).max() / resolved))
         before: Complex | None = None
-        last, subspaces = steps, None
-        while steps <= MOST_STEPS:
-            each = int(np.ceil(steps / count))
+        last, subspaces = each, None
+        while each * count <= MOST_STEPS:
             products = np.stack(
                 [second_order_monodromy(H, frequencies, h, each, rule) for H in parts]
             )
@@ -165,13 +164,13 @@ class _Slow:
             if before is not None:
                 # Half the order where two multipliers meet: errors are roots there.
                 gap = distances(before, found).min(axis=1)
-                gap /= (each * count / last) ** (0.5 * rule.order) - 1.0
+                gap /= (each / last) ** (0.5 * rule.order) - 1.0
                 # More steps only add round-off to what is not known better.
                 enough = tolerance * np.maximum(1.0, np.abs(found.real))
                 if np.all(gap <= np.maximum(enough, modes.error[chosen])):
                     break
-            before, last = found, each * count
-            steps = int(np.ceil(GROWTH * steps))
+            before, last = found, each
+            each = int(np.ceil(GROWTH * each))
         else:
             return None
         error, rates = np.full(2 * m, np.inf), modes.logs / period

@@ -257,6 +257,9 @@ def test_fast_modes_that_would_need_more_instants_are_given_up_early(
     A = one_by_one(first_order)
     assert decoupled_modes(A, 0.0, T) is None and max(made) < 512
     assert decoupled_modes(A, 0.0, T, allowed=1e3) is None and max(made) >= 512
+    made.clear()
+    monkeypatch.setattr(decoupling, "WORK", 64 * 2**3 / 4)
+    assert decoupled_modes(A, 0.0, T, allowed=1e3, cheap=True) is None and max(made) == 64
 
 
 def test_what_is_known_halfway_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:

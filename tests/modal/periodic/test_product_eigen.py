@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg as la
 
 from modal.periodic import product_eigen
 from modal.periodic.product_eigen import eigenvalue_bounds, product_modes
@@ -69,6 +70,22 @@ def test_errors_of_the_factors_are_covered(seed: int) -> None:
     assert modes.error.max() < 1e-2
 
 
+def test_bounds_in_coordinates_of_unlike_sizes_are_those_of_the_worst_changes() -> None:
+    """Turns by 0.7 and 1.6 rad between coordinates 1e4 apart, as of displacements in the energy of
+    stiffer shapes: yᴴE_i x of unit vectors is largest for E_i = ‖E_i‖ y xᴴ."""
+    sizes, size, p = np.diag([1e4, 1.0, 1e4, 1.0]), 1e-13, 64
+    turns = [0.3 * np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in (0.7, 1.6)]
+    F = sizes @ la.block_diag(*turns) @ np.linalg.inv(sizes)
+    modes = product_modes(np.repeat(F[None], p, axis=0), np.full(p, size))
+    values, left, right = la.eig(F, left=True)
+    changes = (size + 4 * EPS) * np.linalg.norm(F, 2) / 0.3
+    for n, value in enumerate(values):
+        due = p * changes / abs(np.vdot(left[:, n], right[:, n]))
+        mode = np.argmin(abs(modes.logs.imag - np.angle((value / 0.3) ** p)))
+        assert modes.logs[mode].real == pytest.approx(p * np.log(0.3), abs=modes.error[mode])
+        assert 0.999 * due <= modes.error[mode] <= 1.5 * due
+
+
 def test_below_round_off_of_its_factor_a_multiplier_has_an_upper_bound() -> None:
     # One factor alone cannot show e^−60 beside 1 under a change of 1e-12.
     modes = product_modes(np.diag([1.0, np.exp(-60.0)])[None], np.array([1e-12]))
@@ -91,6 +108,36 @@ def test_a_defective_eigenvalue_moves_by_a_root(size: int) -> None:
     assert moved == pytest.approx(due, rel=1e-2)
     assert np.all((due <= bounds[:size]) & (bounds[:size] < 10.0 * due))
     assert np.all(bounds[size:] < 1e-7)
+
+
+@pytest.mark.parametrize("dofs", [3, 6])
+def test_multipliers_of_rigid_motions_move_by_a_square_root(dofs: int) -> None:
+    """A free body drifts: 1 with Jordan blocks of size two. A change of δ moves it by √(δ‖N‖), and
+    not by the sixth or twelfth root; beside it other multipliers, in coordinates of no meaning."""
+    rng, change, drift = np.random.default_rng(dofs), 1e-10, 4.0
+    N, n = 2 * dofs, 2 * dofs + 6
+    inside = np.eye(n)
+    inside[:dofs, dofs:N] = drift * np.eye(dofs)
+    inside[N:, N:] = la.block_diag(
+        *([[np.cos(x), -np.sin(x)], [np.sin(x), np.cos(x)]] for x in (0.7, 1.4, 2.1))
+    )
+    Q, _ = np.linalg.qr(rng.normal(size=(n, n)))
+    P = Q @ inside @ Q.T
+    values = np.linalg.eigvals(P).astype(complex)
+    rigid = np.abs(values - 1.0) < 0.1
+    bounds = eigenvalue_bounds(P, values, change)
+    due = np.sqrt(change * drift)
+    assert rigid.sum() == N
+    assert np.all((due <= bounds[rigid]) & (bounds[rigid] < 2.0 * due))
+    assert np.all(bounds[~rigid] < 10.0 * change)
+    corner = np.zeros((n, n))
+    corner[dofs, 0] = change
+    moved = np.abs(np.linalg.eigvals(P + Q @ corner @ Q.T) - 1.0)
+    assert np.sort(moved)[N - 1] == pytest.approx(due, rel=0.1)
+    for _ in range(20):
+        E = rng.normal(size=P.shape)
+        moved = np.linalg.eigvals(P + change * E / np.linalg.norm(E, 2))
+        assert np.all(np.abs(values[:, None] - moved).min(axis=1) <= bounds + 50.0 * EPS)
 
 
 def test_clusters_that_cannot_give_a_lesser_bound_are_not_tried(

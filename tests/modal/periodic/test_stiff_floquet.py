@@ -8,6 +8,7 @@ import pytest
 import assembly
 import modal
 from assembly.system.frozen import FrozenSystem
+from modal.periodic import floquet
 from modal.periodic.chart_motion import (
     ChartMotion,
     Spectra,
@@ -57,6 +58,20 @@ def test_a_beam_that_swings_faster_than_it_vibrates() -> None:
     due = full_growth(beam, period, 100)  # type: ignore[arg-type]
     assert abs(found.growth_rate.max() - due) <= found.error[0] + 1e-5
     assert found.error.max() < 1e-3 and found.is_stable
+
+
+def test_by_default_modes_are_decoupled_at_few_instants(monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap: list[bool] = []
+
+    def watched(*arguments: bool) -> None:
+        cheap.append(arguments[-1])
+        raise InterruptedError
+
+    monkeypatch.setattr(floquet, "decoupled_modes", watched)
+    for method in (None, "dense"):
+        with pytest.raises(InterruptedError):
+            modal.floquet(Swinging(), 2.0 * np.pi / Swinging.rate, method=method)
+    assert cheap == [True, False]
 
 
 def test_slow_modes_among_overdamped_shapes() -> None:
