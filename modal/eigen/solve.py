@@ -129,17 +129,18 @@ def solve(
     check_count(seed, "seed", 0)
     check_choice(backend, ("slepc", "scipy", "dense"), "backend")
     check_between(backward_error, "backward_error", 0.0, np.inf)
-    options = dict(k=k, backend=backend, tolerance=backward_error, certify=certify)
-    return _modes(system, deflation, seed, target=as_target(target), **options)
+    options: dict[str, Any] = dict(k=k, backend=backend, certify=certify)
+    options |= dict(tolerance=backward_error, target=as_target(target))
+    return _modes(system, deflation, seed, **options)
 
 
-def all_modes(system: FrozenSystem, motion: PrescribedMotion) -> Modes:
+def all_modes(system: FrozenSystem, motion: PrescribedMotion | None) -> Modes:
     """All modes by LAPACK; of a small system those are refined that decide on stability.
 
     Their backward errors are the larger ones of both vectors. motion: the prescribed fields.
     """
-    options = dict(k=2 * system.n, backend="dense", tolerance=np.inf, growth_only=True)
-    return _modes(system, "auto", 0, motion, **options)
+    options: dict[str, Any] = dict(backend="dense", tolerance=np.inf, growth_only=True)
+    return _modes(system, "auto", 0, motion, k=2 * system.n, **options)
 
 
 def _modes(

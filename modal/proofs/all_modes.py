@@ -36,7 +36,7 @@ class AllModes:
     complete: bool
 
 
-def all_modes(system: FrozenSystem, motion: PrescribedMotion) -> AllModes:
+def all_modes(system: FrozenSystem, motion: PrescribedMotion | None) -> AllModes:
     """The modes of a system by LAPACK; motion: its prescribed fields. Raises AccuracyError,
     ConvergenceError."""
     modes, quadratic = solved(system, motion), Quadratic(system)

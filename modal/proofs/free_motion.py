@@ -27,8 +27,10 @@ from modal.eigen.prescribed import (
 from modal.types import Array
 
 
-def without_translations(system: FrozenSystem) -> tuple[FrozenSystem, PrescribedMotion] | None:
-    """The equations of q and y, full matrices, and their prescribed fields.
+def without_translations(
+    system: FrozenSystem,
+) -> tuple[FrozenSystem, PrescribedMotion | None] | None:
+    """The equations of q and y, full matrices, and their prescribed fields, if q is not empty.
 
     `rigid` are the coordinates q, and `parameters` holds the rate of the frame. None where nothing
     but prescribed translations is left.
@@ -51,7 +53,7 @@ def without_translations(system: FrozenSystem) -> tuple[FrozenSystem, Prescribed
     coordinates = np.eye(V.shape[1], R.shape[1])
     rate = dict(omega=np.array([0.0, 0.0, motion.turned_rates.max(initial=0.0)]))
     reduced = FrozenSystem(**parts, rigid=coordinates, parameters=rate)
-    return reduced, prescribed_motion(reduced) if R.shape[1] else PrescribedMotion.none(0)
+    return reduced, prescribed_motion(reduced) if R.shape[1] else None
 
 
 def _projected(operator: Any, R: Array, T: Array, V: Array, free: Any) -> Array:

@@ -211,7 +211,7 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
             return result
     # Error bounds for about unit mass do not depend on units. Powers of two scale exactly.
     small = in_units(system, 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal())))
-    motion = PrescribedMotion.none(0)
+    motion = None
     if small.rigid.shape[1]:
         free = without_translations(small)
         if free is None:
@@ -225,10 +225,10 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
     return decided if result is None or decided.verdict != WORDS[UNDECIDED] else result
 
 
-def _by_all_modes(system: FrozenSystem, motion: PrescribedMotion, box: Box) -> Stability:
+def _by_all_modes(system: FrozenSystem, motion: PrescribedMotion | None, box: Box) -> Stability:
     """By all modes, of LAPACK. motion: the prescribed fields."""
     modes = all_modes(system, motion)
-    if modes.zeros > motion.zero_eigenvalues:
+    if modes.zeros > (0 if motion is None else motion.zero_eigenvalues):
         # The stiffness of some motion is zero by round-off: the sign of its λ² is not known.
         return replace(_conclude(modes.eigenvalues, modes.bounds, MODES, box), examined_to=0.0)
     proof = COUNT if modes.complete else MODES
