@@ -134,10 +134,11 @@ def solve(
     return _modes(system, deflation, seed, **options)
 
 
-def all_modes(system: FrozenSystem, motion: PrescribedMotion | None) -> Modes:
+def all_modes(system: FrozenSystem, motion: PrescribedMotion | None = None) -> Modes:
     """All modes by LAPACK; of a small system those are refined that decide on stability.
 
-    Their backward errors are the larger ones of both vectors. motion: the prescribed fields.
+    Their backward errors are the larger ones of both vectors. motion: the prescribed fields, where
+    they are known.
     """
     options: dict[str, Any] = dict(backend="dense", tolerance=np.inf, growth_only=True)
     return _modes(system, "auto", 0, motion, k=2 * system.n, **options)

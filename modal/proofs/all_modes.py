@@ -36,9 +36,11 @@ class AllModes:
     complete: bool
 
 
-def all_modes(system: FrozenSystem, motion: PrescribedMotion | None) -> AllModes:
-    """The modes of a system by LAPACK; motion: its prescribed fields. Raises AccuracyError,
-    ConvergenceError."""
+def all_modes(system: FrozenSystem, motion: PrescribedMotion | None = None) -> AllModes:
+    """The modes of a system by LAPACK; motion: its prescribed fields, where they are known.
+
+    Raises AccuracyError, ConvergenceError.
+    """
     modes, quadratic = solved(system, motion), Quadratic(system)
     lam, bound = modes.eigenvalues, modes.error_bound
     static = np.flatnonzero(lam.imag == 0.0)
