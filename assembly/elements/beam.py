@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from assembly.dofs import DofMap
-from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, over, symmetric
+from assembly.elements.beam_shapes import BeamShapes, Stations, beyond, symmetric
 from assembly.elements.family import Displaced, ElementFamily, Passage, Rates
 from assembly.elements.finite_motion import FiniteMotion
 from assembly.elements.large_beam import BeamMotion, LargeBeam
@@ -165,12 +165,16 @@ class BeamFamily(FiniteMotion):
             on_phi += jacobian[..., None, None] * st.inertia.load_work(st.X, coefficients)
         # φᵀ(F̃ u′ + ½ M̃o φ′ + ½ H φ), and its transpose.
         inner = skew(F) @ shapes.du + 0.5 * (skew(Mo) @ dphi + on_phi @ phi)
-        half = over(st.rule, phi.swapaxes(-1, -2) @ inner)
+        weights = np.broadcast_to(st.rule.weights, dot.shape)
         # N of the shear strain across the axis and of the twist about it, per ξ.
-        axial = 0.5 * st.rule.weights * dot / jacobian**2
-        twist = np.einsum("eqi,eqij->eqj", shapes.tangent, dphi)
-        half += np.einsum("eq,eqi,eqj->eij", axial * st.radius2, twist, twist)
-        half += np.einsum("eq,eqki,eqkj->eij", axial, shapes.shear, shapes.shear)
+        axial, twist = 0.5 * weights * dot / jacobian**2, shapes.tangent[..., None, :] @ dphi
+        shares, rows = (weights, axial * st.radius2, axial), (inner, twist, shapes.shear)
+        terms = [c[..., None, None] * row for c, row in zip(shares, rows, strict=True)]
+        by, of = (
+            np.concatenate(parts, axis=-2).reshape(len(F), -1, phi.shape[-1])
+            for parts in ((phi, twist, shapes.shear), terms)
+        )
+        half = by.swapaxes(-1, -2) @ of
         return self.map.matrix(self._at_nodes(half + half.transpose(0, 2, 1)))
 
     @cached_property

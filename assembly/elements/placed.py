@@ -90,17 +90,17 @@ class PlacedFamily(ElementFamily):
         return sp.csr_matrix(self._carried(self.inner.damping()) + self._proportional)
 
     def _own_unit(self, k: int) -> sp.csr_matrix:
-        """K_G of the part's unit inertia load k apart from that of the displacement."""
+        """K_G of the part's unit inertia load k apart from that of the displacement, on its own
+        DOFs."""
         if k not in self._own_units:
-            at_rest = np.zeros(self.inner.size)
-            self._own_units[k] = self._carried(self.inner.geometric(at_rest, k))
+            self._own_units[k] = self.inner.geometric(np.zeros(self.inner.size), k).tocsr()
         return self._own_units[k]
 
     def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
-        total = self._carried(self.inner.geometric(self.B @ u, None))
+        total = self.inner.geometric(self.B @ u, None).tocsr()
         for k in () if unit is None else np.flatnonzero(self.P[:, unit]):
             total = total + self.P[k, unit] * self._own_unit(int(k))
-        return sp.csr_matrix(total)
+        return self._carried(total)
 
     def strain_energy(self, passage: Passage) -> Any:
         return self.inner.strain_energy(self._own_passage(passage))

@@ -25,7 +25,7 @@ from assembly.linalg.mumps import (
     nested_dissection,
 )
 from assembly.linalg.solver import active
-from assembly.linalg.symmetric import LARGE, Symmetric
+from assembly.linalg.symmetric import LARGE, Symmetric, is_negative_on
 from assembly.linalg.team import SharedFactor
 from assembly.linalg.without_petsc import CholmodFactor, SuperLUFactor, inertia
 from assembly.optional import check_installed, installed
@@ -138,8 +138,10 @@ class Factorization:
 def cholesky(
     A: sp.spmatrix | Symmetric, motions: Callable[[], RigidMotions] | None = None
 ) -> Factorization | None:
-    """The factor of a symmetric A, or None where A is not positive definite: to factorize it is how
-    one finds out. motions: as of `Factorization`."""
+    """The factor of a symmetric A, or None where A is not positive definite: where it is not
+    negative on `motions` (as of `Factorization`), to factorize it is how one finds out."""
+    if motions is not None and is_negative_on(A, motions().fields):
+        return None
     try:
         return Factorization(A, "spd", motions=motions)
     except SingularSystemError:

@@ -89,6 +89,16 @@ def _row_roots(sizes: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(sizes, np.finfo(float).tiny)))
 
 
+def is_negative_on(A: Any, fields: Array) -> bool:
+    """Whether xᵀAx < 0 beyond round-off for an x in the span of fields (n, m).
+
+    A symmetric A is then not positive definite, which a factorization finds out at its full cost.
+    """
+    X = np.linalg.qr(fields)[0]
+    energies = np.linalg.eigvalsh(X.T @ (A @ X))
+    return bool(energies.min(initial=0.0) < -ROUND_OFF * np.abs(A.diagonal()).max(initial=0.0))
+
+
 LARGE = 50_000  # DOFs from which memory decides how matrices are stored and factorized
 
 

@@ -42,6 +42,7 @@ from assembly.linalg.symmetric import symmetry_of
 from assembly.magnitudes import ALIKE
 from assembly.system.frozen import FrozenSystem
 from assembly.system.null_chain import ELASTIC_TOLERANCE, MOTION_TOLERANCE
+from modal.eigen.modes import Modes
 from modal.eigen.tolerances import GROUP
 from modal.types import Array, Complex, Index, Mask
 
@@ -372,11 +373,16 @@ def frame_rate(system: FrozenSystem) -> float:
     return float(np.linalg.norm(omega)) if omega.shape == (3,) else 0.0
 
 
-def prescribed_motion(system: FrozenSystem, images: RigidImages | None = None) -> PrescribedMotion:
-    """The prescribed fields of one system."""
-    images = images or rigid_images(system)
+def uncounted_motions(system: FrozenSystem, images: RigidImages) -> list[PrescribedMotion]:
+    """The prescribed fields of one system, their zeros not counted where that takes a solution."""
     damping, stiffness, euler = np.array([VELOCITY, 1.0 - VELOCITY, EULER])[:, None]
-    motions = images.prescribed(damping, stiffness, euler, np.array([frame_rate(system)]))
+    return images.prescribed(damping, stiffness, euler, np.array([frame_rate(system)]))
+
+
+def prescribed_motion(system: FrozenSystem) -> PrescribedMotion:
+    """The prescribed fields of one system."""
+    images = rigid_images(system)
+    motions = uncounted_motions(system, images)
     return counted(motions, system.M, system.damping, system.stiffness, images.fields)[0]
 
 
@@ -401,11 +407,9 @@ def counted(
     return out
 
 
-def prescribed_modes(
-    system: FrozenSystem, eigenvalues: Complex, right: Complex, deflated: int
-) -> Mask:
-    """Which eigenpairs (k,), shapes (n, k) of any length, of a free system are prescribed."""
-    images = rigid_images(system)
+def prescribed_modes(motion: PrescribedMotion, system: FrozenSystem, modes: Modes) -> Mask:
+    """Which modes of a free system with these prescribed fields are prescribed."""
+    right, mass_fields = modes.right, mass_orthonormal(system.M, system.rigid)[1]
     mass = (right.conj() * (system.M @ right)).sum(axis=0).real
-    shares = images.mass_fields.T @ (right / np.sqrt(mass))
-    return prescribed_motion(system, images).mask(eigenvalues, shares, deflated)
+    shares = mass_fields.T @ (right / np.sqrt(mass))
+    return motion.mask(modes.eigenvalues, shares, modes.deflated)

@@ -21,7 +21,7 @@ from modal.eigen.deflation import with_null_space, without_stiffness
 from modal.eigen.inverse_iteration import refined
 from modal.eigen.mode_count import certified
 from modal.eigen.modes import Modes
-from modal.eigen.prescribed import prescribed_modes
+from modal.eigen.prescribed import PrescribedMotion, prescribed_modes, prescribed_motion
 from modal.eigen.quadratic import Quadratic, in_units, times
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
@@ -129,23 +129,30 @@ def solve(
     check_count(seed, "seed", 0)
     check_choice(backend, ("slepc", "scipy", "dense"), "backend")
     check_between(backward_error, "backward_error", 0.0, np.inf)
-    options = dict(k=k, backend=backend, tolerance=backward_error, certify=certify)
-    return _modes(system, deflation, seed, target=as_target(target), **options)
+    options: dict[str, Any] = dict(k=k, backend=backend, certify=certify)
+    options |= dict(tolerance=backward_error, target=as_target(target))
+    return _modes(system, deflation, seed, **options)
 
 
-def all_modes(system: FrozenSystem) -> Modes:
+def all_modes(system: FrozenSystem, motion: PrescribedMotion | None = None) -> Modes:
     """All modes by LAPACK; of a small system those are refined that decide on stability.
 
-    Their backward errors are the larger ones of both vectors.
+    Their backward errors are the larger ones of both vectors. motion: the prescribed fields, where
+    they are known.
     """
-    options = dict(k=2 * system.n, backend="dense", tolerance=np.inf, growth_only=True)
-    return _modes(system, "auto", 0, **options)
+    options: dict[str, Any] = dict(backend="dense", tolerance=np.inf, growth_only=True)
+    return _modes(system, "auto", 0, motion, k=2 * system.n, **options)
 
 
 def _modes(
-    system: FrozenSystem, deflation: Literal["auto"] | NullChain | None, seed: int, **options: Any
+    system: FrozenSystem,
+    deflation: Literal["auto"] | NullChain | None,
+    seed: int,
+    motion: PrescribedMotion | None = None,
+    **options: Any,
 ) -> Modes:
-    """The modes of a system; options: of `ModeProblem`."""
+    """The modes of a system; motion: its prescribed fields, where they are known; options: of
+    `ModeProblem`."""
     by_lapack = False  # where a Krylov method cost as much, it does so with a null space too
 
     def run(frozen: FrozenSystem, quadratic: Quadratic, rigid: Array | None = None) -> Modes:
@@ -194,14 +201,10 @@ def _modes(
         if scaled and isinstance(stopped.partial, Modes):
             raise ConvergenceError(str(stopped), restored(quadratic, stopped.partial)) from None
         raise
-    return _with_prescribed(system, restored(quadratic, modes) if scaled else modes)
-
-
-def _with_prescribed(system: FrozenSystem, modes: Modes) -> Modes:
-    """The same modes; `kind` says which of the rigid ones the frame prescribes."""
+    modes = restored(quadratic, modes) if scaled else modes
     if not system.rigid.shape[1]:
         return modes
-    prescribed = prescribed_modes(system, modes.eigenvalues, modes.right, modes.deflated)
+    prescribed = prescribed_modes(motion or prescribed_motion(system), system, modes)
     return replace(modes, kind=np.where(prescribed, "prescribed", modes.kind))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.checked_modes import alone_on_axis, decisive
+from modal.eigen.prescribed import PrescribedMotion
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solve import all_modes as solved
 from modal.eigen.tolerances import EPS, ROUND_OFF, SURE
@@ -35,9 +36,12 @@ class AllModes:
     complete: bool
 
 
-def all_modes(system: FrozenSystem) -> AllModes:
-    """The modes of a system by LAPACK. Raises AccuracyError, ConvergenceError."""
-    modes, quadratic = solved(system), Quadratic(system)
+def all_modes(system: FrozenSystem, motion: PrescribedMotion | None = None) -> AllModes:
+    """The modes of a system by LAPACK; motion: its prescribed fields, where they are known.
+
+    Raises AccuracyError, ConvergenceError.
+    """
+    modes, quadratic = solved(system, motion), Quadratic(system)
     lam, bound = modes.eigenvalues, modes.error_bound
     static = np.flatnonzero(lam.imag == 0.0)
     change = sign_of_stiffness(

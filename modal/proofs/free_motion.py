@@ -18,18 +18,25 @@ from assembly.linalg.combination import Combination
 from assembly.linalg.symmetric import symmetry_of
 from assembly.system.frozen import PARTS, FrozenSystem
 from assembly.system.null_chain import ELASTIC_TOLERANCE, pinned_dofs
-from modal.eigen.prescribed import prescribed_motion, rigid_images
+from modal.eigen.prescribed import (
+    PrescribedMotion,
+    prescribed_motion,
+    rigid_images,
+    uncounted_motions,
+)
 from modal.types import Array
 
 
-def without_translations(system: FrozenSystem) -> tuple[FrozenSystem, int] | None:
-    """The equations of q and y, full matrices, and how many zero eigenvalues they have.
+def without_translations(
+    system: FrozenSystem,
+) -> tuple[FrozenSystem, PrescribedMotion | None] | None:
+    """The equations of q and y, full matrices, and their prescribed fields, if q is not empty.
 
     `rigid` are the coordinates q, and `parameters` holds the rate of the frame. None where nothing
     but prescribed translations is left.
     """
     images = rigid_images(system)
-    motion = prescribed_motion(system, images)
+    motion = uncounted_motions(system, images)[0]
     T = images.fields @ motion.translations
     rest = la.null_space(motion.translations.T) if T.shape[1] else np.eye(len(motion.translations))
     R = images.fields @ rest
@@ -46,8 +53,7 @@ def without_translations(system: FrozenSystem) -> tuple[FrozenSystem, int] | Non
     coordinates = np.eye(V.shape[1], R.shape[1])
     rate = dict(omega=np.array([0.0, 0.0, motion.turned_rates.max(initial=0.0)]))
     reduced = FrozenSystem(**parts, rigid=coordinates, parameters=rate)
-    zeros = prescribed_motion(reduced).zero_eigenvalues if R.shape[1] else 0
-    return reduced, zeros
+    return reduced, prescribed_motion(reduced) if R.shape[1] else None
 
 
 def _projected(operator: Any, R: Array, T: Array, V: Array, free: Any) -> Array:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.linalg.symmetric import is_negative_on
 from assembly.magnitudes import EQUAL
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.checked_modes import alone_on_axis
@@ -43,7 +44,11 @@ def without_modes(system: FrozenSystem) -> tuple[FamilyBox, Box, int]:
     box, proof = bounds.at(at).first(0.0), MODES
     if box.is_bounded and not system.rigid.shape[1]:
         limit = box.stiffness * (1.0 + EQUAL) if box.circulatory else 0.0
-        if is_definite(sp.csr_matrix(Quadratic(system).stiffness_parts[0] - limit * system.M)):
+        rest = sp.csr_matrix(Quadratic(system).stiffness_parts[0] - limit * system.M)
+        softened = system.dofs is not None and is_negative_on(
+            rest, system.dofs.rigid_motions().fields
+        )
+        if not softened and is_definite(rest):
             proof = COUNT if limit else ENERGY
     return bounds, box, proof
 

@@ -11,6 +11,7 @@ from assembly.errors import InputError
 from assembly.magnitudes import check_count
 from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem, check_is_frozen
 from assembly.system.null_chain import null_fields, pinned_dofs
+from modal.eigen.prescribed import PrescribedMotion
 from modal.eigen.quadratic import Quadratic, in_units
 from modal.eigen.tolerances import HALF, SMALL, SURE
 from modal.proofs.all_modes import all_modes
@@ -209,24 +210,25 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
         if result is not None and (enough or not np.isfinite(result.examined_to)):
             return result
     # Error bounds for about unit mass do not depend on units. Powers of two scale exactly.
-    small, zeros = in_units(system, 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal()))), 0
+    small = in_units(system, 2.0 ** -np.round(0.5 * np.log2(system.M.diagonal())))
+    motion = None
     if small.rigid.shape[1]:
         free = without_translations(small)
         if free is None:
             return _without_modes(Box(0.0, 0.0, 0.0))
-        small, zeros = free
+        small, motion = free
     quadratic = Quadratic(small)
     box = box_of(quadratic)
     if box.circulatory == 0.0 and _is_resisted(small, quadratic.stiffness_parts[0]):
         return _without_modes(box)
-    decided = _by_all_modes(small, zeros, box)
+    decided = _by_all_modes(small, motion, box)
     return decided if result is None or decided.verdict != WORDS[UNDECIDED] else result
 
 
-def _by_all_modes(system: FrozenSystem, zeros: int, box: Box) -> Stability:
-    """By all modes, of LAPACK. zeros: number of zero eigenvalues that the kinematics prescribe."""
-    modes = all_modes(system)
-    if modes.zeros > zeros:
+def _by_all_modes(system: FrozenSystem, motion: PrescribedMotion | None, box: Box) -> Stability:
+    """By all modes, of LAPACK. motion: the prescribed fields."""
+    modes = all_modes(system, motion)
+    if modes.zeros > (0 if motion is None else motion.zero_eigenvalues):
         # The stiffness of some motion is zero by round-off: the sign of its λ² is not known.
         return replace(_conclude(modes.eigenvalues, modes.bounds, MODES, box), examined_to=0.0)
     proof = COUNT if modes.complete else MODES
@@ -268,7 +270,7 @@ def _is_fastest(system: FrozenSystem, k: int, most: float, found: Stability) -> 
         return False
     M, C = system.parts["M"], system.combined(DAMPING_PARTS)
     K = system.combined(STIFFNESS_PARTS) + C.scaled(rate) + M.scaled(rate**2)
-    shifted = FrozenSystem(M, C + M.scaled(2.0 * rate), K)
+    shifted = FrozenSystem(M, C + M.scaled(2.0 * rate), K, dofs=system.dofs)
     bounds, box, proof = without_modes(shifted)
     if box.angular_frequency > 2.0 * np.pi * found.examined_to:
         return False  # more modes than a basis has

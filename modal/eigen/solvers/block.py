@@ -46,6 +46,8 @@ class BlockSolver:
         null = none if chain is None else chain.null
         self.reference = SymmetricStiffness(quadratic, null, none if rigid is None else rigid)
         self.exact = quadratic.conservative and self.reference.definite
+        # The left vectors are the right ones or their conjugates: their residuals say no more.
+        self.one_sided = self.exact or quadratic.symmetric
         diagonal = np.abs(self.reference.matrix.diagonal())
         floor = EPS * diagonal.max(initial=np.finfo(float).tiny)
         self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
@@ -96,7 +98,7 @@ class BlockSolver:
                     break
                 self.noise = ZERO  # what is left are errors of the projected problem
         lam, Y, Z = found
-        right, left = self.basis.shapes(Y), None if self.exact else self.basis.shapes(Z)
+        right, left = self.basis.shapes(Y), None if self.one_sided else self.basis.shapes(Z)
         name, method, solves = self.reference.name, "block Rayleigh–Ritz", self.reference.solves
         pairs = Pairs(lam, right, name, method, solves, left, self.accuracy)
         if done[: self.k].all() or self.basis.complete:
@@ -162,7 +164,7 @@ class BlockSolver:
 
         A vector finished once stays so: a larger basis does not make it worse.
         """
-        sides = (False,) if self.exact else (False, True)
+        sides = (False,) if self.one_sided else (False, True)
         done = {side: _known(lam, finished[side]) for side in sides}
         rest = {side: np.flatnonzero(~done[side]) for side in sides}
         index = np.concatenate([rest[side] for side in sides])

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.linalg.factorization import Factorization
+from assembly.linalg.symmetric import is_negative_on
 from assembly.system.null_chain import ELASTIC_TOLERANCE, NullChain, pinned_dofs
 from modal.eigen.prescribed import mass_orthonormal
 from modal.eigen.quadratic import Quadratic
@@ -55,6 +56,9 @@ class SymmetricStiffness:
         choices = {"Cholesky": (S, null), "LDLᵀ": (S, null)}
         if rigid.shape[1] and _annihilates(elastic, rigid):
             choices = {"Cholesky": (S, null), "Cholesky of the elastic stiffness": (elastic, rigid)}
+        dofs = quadratic.system.dofs
+        if is_negative_on(S, rigid if dofs is None else dofs.rigid_motions().fields):
+            del choices["Cholesky"]
 
         def factor(name: str) -> Factorization:
             self.matrix, fields = choices[name]

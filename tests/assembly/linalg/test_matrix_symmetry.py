@@ -14,7 +14,7 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.linalg.combination import Combination, Kronecker, Lazy
-from assembly.linalg.symmetric import is_skew, is_symmetric, symmetry_of
+from assembly.linalg.symmetric import is_negative_on, is_skew, is_symmetric, symmetry_of
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import Quadratic
 
@@ -137,3 +137,16 @@ def test_the_couple_of_a_ball_pin_is_seen_in_a_stiff_beam() -> None:
     system = beam.freeze((0.5, 0.75, -1.25))
     assert abs(system.K_G).max() < 1e-15 * abs(system.K).max()
     assert not system.symmetric_stiffness
+
+
+@pytest.mark.parametrize("shift, negative", [(1e-9, False), (0.0, False), (-1e-9, True)])
+def test_a_stiffness_is_negative_on_rigid_motions_beyond_round_off_alone(
+    shift: float, negative: bool
+) -> None:
+    """K + sM of a free beam on its rigid motions is sM: the round-off of K has either sign."""
+    body = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 40)
+    system = body.freeze()
+    scale = float(np.mean(system.K.diagonal() / system.M.diagonal()))
+    A = sp.csr_matrix(system.K + shift * scale * system.M)
+    assert is_negative_on(A, system.dofs.rigid_motions().fields) == negative
+    assert not is_negative_on(A, np.eye(A.shape[0])[:, :3])

@@ -16,6 +16,7 @@ import assembly
 from assembly import FrozenSystem
 from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.gallery import block
+from assembly.linalg.factorization import Factorization
 from modal import solve
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
@@ -144,6 +145,42 @@ def test_a_free_body_has_its_elastic_stiffness_where_motion_softens_it() -> None
     motion = reference.softening - reference.added(np.eye(40))
     np.testing.assert_allclose(whole + motion, system.K.toarray(), atol=1e-8)
     reference.destroy()
+
+
+@pytest.mark.parametrize("stiffness", [0.0, 1.0])
+def test_a_stiffness_that_motion_softens_is_not_tried_as_positive_definite(
+    monkeypatch: pytest.MonkeyPatch, stiffness: float
+) -> None:
+    """−Ω²M on the rigid motions says that S has no Cholesky factor: one factorization is made."""
+    body = solid(None)
+    for node in np.argmax(body.dofs.coordinates, axis=0) if stiffness else ():
+        body = assembly.attach_spring(body, node, stiffness=stiffness)
+    system = body.freeze(omega=(0.0, 0.0, 50.0))
+    module = import_module("modal.eigen.solvers.symmetric_stiffness")
+    made: list[str] = []
+
+    def counted(A: Any, structure: str, **options: Any) -> Any:
+        made.append(structure)
+        return Factorization(A, structure, **options)
+
+    monkeypatch.setattr(module, "Factorization", counted)
+    null = np.zeros((system.n, 0))
+    SymmetricStiffness(Quadratic(system), null, system.rigid).destroy()
+    assert made == ["symmetric" if stiffness else "spd"]
+
+
+def test_left_vectors_of_a_symmetric_damped_system_are_the_conjugate_right_ones() -> None:
+    """Nothing is computed for them; those of a system that spins are vectors of their own."""
+    body = solid("x0", a=1.0, b=1e-5)
+    for omega, one_sided in ((0.0, True), (50.0, False)):
+        quadratic = Quadratic(body.freeze(omega=(0.0, 0.0, omega)))
+        solver = BlockSolver(quadratic)
+        found = solver.find(4)
+        solver.destroy()
+        assert (found.left is None) == one_sided
+        left = found.right.conj() if found.left is None else found.left
+        error = quadratic.transposed.backward_error(found.eigenvalues, left.conj())
+        assert error[:4].max() < 1e-10
 
 
 def test_too_many_negative_eigenvalues_are_left_to_another_method() -> None:
