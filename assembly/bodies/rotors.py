@@ -151,8 +151,18 @@ class Rotor:
         )
 
     def terms(self, omega: Array, epsilon: Array) -> dict[str, list[tuple[Any, Any]]]:
-        """The multipliers (P,) of the fixed matrices in each part, at spins (P,) and their
-        accelerations, of bearings that do not depend on the spin."""
+        """The fixed matrices of `freeze` and their multipliers, where no bearing `varies`.
+
+        Parameters
+        ----------
+        omega, epsilon : ndarray, shape (P,)
+            Spins, rad/s, and their rates, rad/s².
+
+        Returns
+        -------
+        dict of str to list of (ndarray, scipy.sparse.csr_matrix)
+            For each part of the frozen system multipliers (P,) and matrices.
+        """
         parts = self._terms(omega, epsilon, self._steady_support)
         return {name: [(c, A) for c, A in part if A.nnz] for name, part in parts.items()}
 
