@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import scipy.linalg as la
+from scipy.optimize import linear_sum_assignment
 
 import assembly
 from assembly import FrozenSystem
@@ -129,10 +130,10 @@ def test_all_modes_of_a_body_in_motion_against_forty_digits(name: str) -> None:
                 assert len(lam) == len(beyond)
                 assert members.sum() == 2 * system.n
             distance = np.abs(lam[:, None] - expected[None, :])
-            nearest = distance.argmin(axis=1)
-            assert sorted(nearest) == list(range(len(lam))), backend
+            # Of a double eigenvalue round-off takes two apart, which may have one nearest.
+            paired = distance[linear_sum_assignment(distance)]
             bound = modes.error_bound + 1e-15 * modes.condition_number * np.abs(lam)
-            assert np.all(distance.min(axis=1) <= np.maximum(bound, 1e-9 * np.abs(lam)))
+            assert np.all(paired <= np.maximum(bound, 1e-9 * np.abs(lam))), backend
 
 
 @pytest.mark.parametrize("seed", range(6))
