@@ -40,14 +40,15 @@ class Near:
         return cls(states.path[:, -1], states.gradients[:, -1])
 
 
-def middles(q: Array, v: Array, h: float) -> list[Array]:
-    """Those of steps of length h before a start, for `predicted`: of a motion without acceleration,
-    which is that of modes that the step does not resolve."""
-    return [q - s * h * v for s in (0.5, 1.5, 2.5)]
+def middles(q: Array, v: Array, h: float, first: float = 0.5) -> list[Array]:
+    """Points of three steps of length h before a start, the last `first` h before it, for
+    `predicted`: of a motion without acceleration, which is that of modes that the step does not
+    resolve."""
+    return [q - (first + k) * h * v for k in range(3)]
 
 
 def predicted(last: Array, before: Array, earlier: Array) -> Array:
-    """The middle of the next step, on the parabola through those of three steps.
+    """The same point of the next step, on the parabola through those of three steps.
 
     Velocities are left out, and ends of steps: those of modes that the step does not resolve change
     their sign at every step.
@@ -124,11 +125,16 @@ class Newton:
         self._near = self.model.displaced(t, q, v, a, near=self._near)
         return self._near
 
-    def acceleration(self, t: float, q: Array, v: Array) -> Array:
-        """a of R(q, v, a, t) = F(t), in which a is linear."""
-        state = self.state(t, q, v, np.zeros_like(q))
-        with Factorization(state.tangents()[0], "general") as factor:
-            return np.asarray(factor.solve(self.load(t) - state.residual))
+    def acceleration(self, t: float, h: float, q: Array, v: Array) -> Array:
+        """The constant a of a step of h from t that R(q, v, a, t + ½h) = F, linear about q + ½hv
+        and v, asks for.
+
+        Of modes that the step does not resolve it is 4/h² of the displacement, not ω².
+        """
+        state = self.state(t + 0.5 * h, q + 0.5 * h * v, v, np.zeros_like(q))
+        M, C, K = state.tangents()
+        with Factorization(M + 0.5 * h * C + 0.25 * h * h * K, "general") as factor:
+            return np.asarray(factor.solve(self.load(t + 0.5 * h) - state.residual))
 
     def ended(self, t: float, q: Array, v: Array) -> Any:
         """The state that a step ends with: for its energies and momenta."""
@@ -197,13 +203,18 @@ class Newton:
         scale = self.TOLERANCE * np.where(scale > 0.0, scale, sizes)
         return float(np.max(sizes / np.where(scale > 0.0, scale, 1.0)))
 
-    def corrected(self, x: Array, correction: Callable[[Array], tuple[Array, float]]) -> Array:
+    def corrected(
+        self, x: Array, correction: Callable[[Array], tuple[Array, float]], rounded: bool = False
+    ) -> Array:
         """The root x of the equations of a step, by Newton's method.
 
         correction: of x, with its size in units of what may be left. A correction θ times the one
         before leaves θ/(1 − θ) of its size. The matrix is formed again where the corrections at
         this rate, at first that of the last step, take longer than a new one; in all later steps
         where that of an earlier step is too far off. Where it leads away, from the start.
+
+        rounded: whether corrections below the root of the tolerance that no longer fall end it:
+        they are round-off, which stiff links enlarge.
         """
         start, last, kept = x, 0.0, True
         for number in range(self.ITERATIONS):
@@ -221,7 +232,8 @@ class Newton:
                 self.destroy()
                 continue
             x, rate = x + change, max(ahead, self.TRUSTED) if last else 1.0
-            if size <= 1.0 or size * rate <= 1.0 - rate:
+            stalls = rounded and 0.0 < last <= size <= self.TOLERANCE**-0.5
+            if size <= 1.0 or size * rate <= 1.0 - rate or stalls:
                 self.taken = number + 1
                 if self.afresh:
                     self.destroy()

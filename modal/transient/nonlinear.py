@@ -1,22 +1,26 @@
 """Time integration at finite elastic displacements, with Newton's method.
 
-The equations R(q, q̇, q̈, t) = F(t) are those of `model.displaced`. Generalised-α solves per step
-(Arnold & Brüls, Multibody Syst. Dyn. 18, 2007, 185)
+The equations R(q, q̇, q̈, t) = F(t) are those of `model.displaced`. A step of generalised-α solves
 
-    R(q₁, v₁, a₁, t₁) = F(t₁),   (1 − α_m) A₁ + α_m A = (1 − α_f) a₁ + α_f a,
-    q₁ = q + h v + h² [(½ − β) A + β A₁],   v₁ = v + h [(1 − γ) A + γ A₁],
+    R(q̄, v̄, ā, t*) = F(t*),   t* = t + (1 − α_f) h,
 
-with the parameters of Chung & Hulbert and A the acceleration at t + (α_m − α_f) h. The work of a
-step is the trapezoidal rule on the powers at its ends.
+with q̄, v̄, ā and the ends of the step as in `integrators/generalized_alpha.py`; with `rho_infinity`
+1 it is the midpoint rule, in which the accelerations that are carried cancel. The equations are not
+written at the ends of steps, where modes that a step does not resolve change their sign: with ρ = 1
+that is the trapezoidal rule, whose states are the middles of steps of the midpoint rule from
+(q, v) − ½h (v, a). There these modes have up to (ωh/2)² times the energy of the start, and only
+linear equations cancel that. In q̄ the modes themselves cancel. (Erlicher, Bonaventura & Bursi,
+Comput. Mech. 28, 2002, 83, compare both forms.) The work of a step is h times the power at
+its middle, on the line through t* of this step and the last.
 
-Newton's method solves several steps as one (`_steps`): the states at all their ends are evaluated
+Newton's method solves several steps as one (`_steps`): the states at all t* are evaluated
 together, in arrays with an axis of steps, and the equations linear about these are solved from step
-to step, M δa + C δv + K δq = F − R with the formulas above, which are linear. That is Newton's
-method for the equations of all steps; it converges quadratically, and an evaluation of twenty small
-states takes hardly longer than one of a single state. It begins on the line through the last two
-midpoints. M, C and K are those of five of the steps, and polynomials in time between these; they
-are kept, from the last step, while the method converges well with them. Where it does not converge,
-half as many steps are solved as one.
+to step, M δā + C δv̄ + K δq̄ = F − R with the formulas of the method, which are linear. That is
+Newton's method for the equations of all steps; it converges quadratically, and an evaluation of
+twenty small states takes hardly longer than one of a single state. It begins on the line through
+the last two q̄. M, C and K are those of five of the steps, and polynomials in time between these;
+they are kept, from the last step, while the method converges well with them. Where it does not
+converge, half as many steps are solved as one.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ from modal.types import Array
 
 
 class NonlinearAlpha(Newton, AlphaParameters):
-    """`State.carried`: A, a, the powers (3,) of loads, drives and dampers, the last three middles.
+    """`State.carried`: a, the powers (3,) of loads, drives and dampers at the last t*, or at the
+    middle of the first step, the time from there, the last three q̄.
 
     rho_infinity: spectral radius at infinite frequency, 0 to 1; 1 damps nothing.
     """
@@ -49,94 +54,105 @@ class NonlinearAlpha(Newton, AlphaParameters):
     def __init__(self, model: Any, load: Force, rho_infinity: float = 1.0) -> None:
         Newton.__init__(self, model, load)
         AlphaParameters.__init__(self, rho_infinity)
-        self._block: tuple[list[State], Array, Any] = ([], np.zeros(0), None)
+        # Of q̄, v̄ and ā: the share of the start of a step.
+        self.shares = np.array([self.alpha_f, self.alpha_f, self.alpha_m])[:, None]
+        self._block: tuple[list[State], Any] = ([], None)
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
-        """The state at t, with the accelerations at t and where the method expects it."""
+        """The state at t, with the accelerations where the method expects them."""
         self.together = self._most(len(q))
         return self._begun(t, h, q, v)
 
     def _begun(self, t: float, h: float, q: Array, v: Array) -> State:
-        a = self.acceleration(t, q, v)
-        powers = self.powers(self.state(t, q, v, a), self.load(t))
-        ahead, A = (self.alpha_m - self.alpha_f) * h, a
-        if ahead:
-            A = self.acceleration(t + ahead, q + ahead * v + 0.5 * ahead**2 * a, v + ahead * a)
-        return State(q, v, np.concatenate([A, a, powers, *middles(q, v, h)]))
+        a, powers, reach, half = np.zeros_like(q), np.zeros(3), 0.0, 0.5 * h
+        if self.alpha_m != self.alpha_f:
+            a = self.acceleration(t, h, q, v)
+            middle = self.state(t + half, q + half * (v + 0.5 * half * a), v + half * a, a)
+            powers, reach = self.powers(middle, self.load(t + half)), -half
+        earlier = middles(q, v, h, self.alpha_f)
+        return State(q, v, np.concatenate([a, powers, [reach], *earlier]))
 
     def _most(self, n: int) -> int:
         return min(self.MOST, max(1, self.NUMBERS // max(n, 1)))
 
     def _steps(self, t: float, h: float, count: int, state: State) -> list[tuple[State, Stages]]:
         q, v, n = state.q, state.v, len(state.q)
-        A, a, powers, carried = np.split(state.carried, (n, 2 * n, 2 * n + 3))
+        a, powers, reach, carried = np.split(state.carried, (n, n + 3, n + 4))
         *earlier, last = carried.reshape(3, n)[::-1]
-        times, at = t + h * np.arange(1, count + 1), None
+        start, times = np.stack([q, v, a]), t + h * (1.0 - self.alpha_f + np.arange(count))
         force = np.array([self.load(s) for s in times.tolist()])
+        at, ends = None, np.empty((3, count, n))
 
-        def correction(x: Array) -> tuple[Array, float]:
+        def correction(points: Array) -> tuple[Array, float]:
             nonlocal at
-            at = self.state(times, *x[:3])
+            at = self.state(times, *points)
             matrices = self.factor or self.factorize(at, h)
-            new = self._path(h, np.stack([q, v, a, A]), x, force - at.residual, matrices)
-            return new - x, self.size(new[0] - x[0], new[0], h * new[1])
+            new, ends[:] = self._path(h, start, points, force - at.residual, matrices)
+            return new - points, self.size(new[0] - points[0], new[0], h * new[1])
 
         self.renew_for(h)
-        x = np.zeros((4, count, n))
-        moved = last - earlier[1]
-        x[0], x[1] = last + (0.5 + np.arange(1, count + 1))[:, None] * moved, moved / h
+        points = np.zeros_like(ends)
         if count == 1:
-            x[0, 0] = 2.0 * predicted(last, *earlier[::-1]) - q
-            x[3, 0] = ((x[0, 0] - q - h * v) / (h * h) - (0.5 - self.beta) * A) / self.beta
-            x[1, 0] = v + h * ((1.0 - self.gamma) * A + self.gamma * x[3, 0])
-            x[2, 0] = self._accelerated(A, a) + self._inertia * x[3, 0]
-        x = self.corrected(x, correction)
+            begun, by_a = self._known(h, start)[1], (1.0 - self.shares) * self._rates(h)[:, None]
+            ahead = predicted(last, *earlier[::-1]) - begun[0]
+            points[:, 0] = begun + by_a / by_a[0] * ahead
+        else:
+            moved = last - earlier[1]
+            points[0], points[1] = last + np.arange(1, count + 1)[:, None] * moved, moved / h
+        points = self.corrected(points, correction, rounded=True)
         if self.taken > self.MANY:
             self.together = max(1, count // 2)
         elif self.taken <= self.FEW:
             self.together = max(self.together, min(2 * count, self._most(n)))
         assert at is not None
-        self._near, found = Near.last(at), []
-        middle, after = [*earlier, last], self.powers(at, force)
-        for k in range(count):
-            q_new, v_new, a_new, A_new = x[:, k]
-            middle.append(0.5 * (q + q_new))
-            ends = np.concatenate([A_new, a_new, after[:, k], *middle[:-4:-1]])
-            mean = middle[-1], 0.5 * (v + v_new)
-            work = 0.5 * h * (powers + after[:, k])
-            stages = Stages(np.array([0.5]), np.ones(1), mean[0][None], mean[1][None], work)
-            found.append((State(q_new, v_new, ends), stages))
-            q, v, powers = q_new, v_new, after[:, k]
-        self._block = [own for own, _ in found], times, at
+        found, own, times = [], [*earlier, last], t + h * np.arange(1, count + 1)
+        # Their energies are wanted, and a step is refused whose end is none of the model.
+        whole = self.model.displaced(times, ends[0], ends[1], 0.0 * ends[2], near=at)
+        self._near = Near.last(whole)
+        distance, away = (1.0 - self.alpha_f) * h + reach[0], (0.5 - self.alpha_f) * h
+        for k, now in enumerate(self.powers(at, force).T):
+            own.append(points[0, k])
+            work = h * (now - away / distance * (now - powers))
+            powers, distance = now, h
+            carried = np.concatenate([ends[2, k], now, [self.alpha_f * h], *own[:-4:-1]])
+            node = np.array([1.0 - self.alpha_f])
+            stages = Stages(node, np.ones(1), points[0, k, None], points[1, k, None], work)
+            found.append((State(ends[0, k], ends[1, k], carried), stages))
+        self._block = [ended for ended, _ in found], whole
         return found
 
-    @property
-    def _inertia(self) -> float:
-        return (1.0 - self.alpha_m) / (1.0 - self.alpha_f)
+    def _rates(self, h: float) -> Array:
+        """(3,): of q, v and a at the end of a step by a there."""
+        return np.array([self.beta * h * h, self.gamma * h, 1.0])
 
-    def _accelerated(self, A: Array, a: Array) -> Array:
-        """a₁ less its part by A₁."""
-        return (self.alpha_m * A - self.alpha_f * a) / (1.0 - self.alpha_f)
+    def _known(self, h: float, start: Array) -> tuple[Array, Array]:
+        """q, v and a (3, n) at the end of a step from `start`, and q̄, v̄ and ā, both less their
+        part by a at the end."""
+        q, v, a = start
+        end = np.stack(
+            [q + h * v + h * h * (0.5 - self.beta) * a, v + h * (1.0 - self.gamma) * a, 0.0 * a]
+        )
+        return end, (1.0 - self.shares) * end + self.shares * start
 
     def _path(
-        self, h: float, start: Array, x: Array, unbalanced: Array, matrices: StepMatrices
-    ) -> Array:
-        """q, v, a and A (4, P, n) at the ends of P steps from `start` (4, n), by the equations
-        linear about x (4, P, n), where F − R is `unbalanced` (P, n)."""
-        out, (q, v, a, A) = np.empty_like(x), start
-        for k, (at_q, at_v, at_a, _) in enumerate(x.swapaxes(0, 1)):
-            q, v = q + h * v + h * h * (0.5 - self.beta) * A, v + h * (1.0 - self.gamma) * A
-            a = self._accelerated(A, a)
-            known = matrices.product(k, at_a - a, at_v - v, at_q - q)
-            A = matrices.solve(unbalanced[k] + known, k)
-            q, v = q + self.beta * h * h * A, v + self.gamma * h * A
-            a = a + self._inertia * A
-            out[:, k] = q, v, a, A
-        return out
+        self, h: float, start: Array, points: Array, unbalanced: Array, matrices: StepMatrices
+    ) -> tuple[Array, Array]:
+        """q̄, v̄ and ā (3, P, n) of P steps from `start` (3, n), and q, v and a at their ends, by the
+        equations linear about `points` (3, P, n), where F − R is `unbalanced` (P, n)."""
+        new, ends = np.empty_like(points), np.empty_like(points)
+        rates = self._rates(h)[:, None]
+        for k in range(len(unbalanced)):
+            end, known = self._known(h, start)
+            a = matrices.solve(
+                unbalanced[k] + matrices.product(k, *(points[:, k] - known)[::-1]), k
+            )
+            start = ends[:, k] = end + rates * a
+            new[:, k] = known + (1.0 - self.shares) * rates * a
+        return new, ends
 
     def weights(self, h: float) -> Array:
-        """Of Newton's method for the accelerations A₁."""
-        return np.array([self._inertia, self.gamma * h, self.beta * h * h])
+        """Of Newton's method for the accelerations at the ends of steps."""
+        return np.asarray(((1.0 - self.shares[:, 0]) * self._rates(h))[::-1])
 
     def derivatives(self, at: Any) -> Array:
         """Those of some of the steps, and polynomials in time through these."""
@@ -149,27 +165,18 @@ class NonlinearAlpha(Newton, AlphaParameters):
     def ended(self, t: float, q: Array, v: Array) -> Any:
         """The state at the end of a step, its energies and momenta those of all steps that have
         been solved with it."""
-        states, times, at = self._block
+        states, whole = self._block
         number = next((k for k, own in enumerate(states) if own.q is q and own.v is v), None)
         if number is None:
             return super().ended(t, q, v)
-        if isinstance(at, _Measured):
-            return at.of_step(number)
-        whole = (
-            np.stack(x) for x in zip(*((own.q, own.v, 0.0 * own.v) for own in states), strict=True)
-        )
-        still = self.model.displaced(times, *whole, near=at)
-        found = _Measured(still.energies, still.momenta)
-        self._block = states, times, found
-        return found.of_step(number)
+        if not isinstance(whole, _Measured):
+            whole = _Measured(whole.energies, whole.momenta)
+            self._block = states, whole
+        return whole.of_step(number)
 
     def change_step(self, t: float, state: State, new: float) -> State:
         """The state as a step of length `new` expects it."""
-        if self.alpha_m != self.alpha_f:
-            return self._begun(t, new, state.q, state.v)
-        still = state.carried[: -3 * len(state.q)]  # A = a, whatever the step
-        points = middles(state.q, state.v, new)
-        return State(state.q, state.v, np.concatenate([still, *points]))
+        return self._begun(t, new, state.q, state.v)
 
 
 @dataclass(frozen=True)

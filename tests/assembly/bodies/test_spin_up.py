@@ -28,10 +28,14 @@ def tip(elements: int, end: float, step: float) -> NDArray[np.float64]:
 
 @pytest.mark.slow
 def test_second_order_in_time() -> None:
-    coarse, middle, fine = (tip(2, 2.4, h)[-1] for h in (0.1, 0.05, 0.025))
+    """Steps do not resolve the shear and axial vibrations; written at the ends of steps the
+    equations erred by 1.4e-4 with the longest ones."""
+    *steps, fine = (tip(2, 2.4, h)[-1] for h in (0.1, 0.05, 0.025, 0.00625))
     assert np.abs(fine).max() > 0.05
-    ratio = np.linalg.norm(coarse - middle) / np.linalg.norm(middle - fine)
-    assert 3.5 < ratio < 4.8
+    errors = [float(np.linalg.norm(end - fine)) for end in steps]
+    assert errors[0] < 5e-5
+    assert errors[1] < errors[0] / 3.5
+    assert errors[2] < errors[1] / 3.5
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ SOFT = assembly.Material(E=2e9, nu=0.3, rho=2000.0)
 
 @pytest.mark.slow
 def test_a_free_plate_keeps_energy_and_momentum() -> None:
-    """A plate that turns and vibrates; generalised-α keeps neither energy nor spin."""
+    """A plate that turns and vibrates; generalised-α keeps the momenta alone."""
     model, start = free_plate()
     options = dict(nonlinear=True, step=2e-3, probes=[0])
     kept, other = (
@@ -25,10 +25,10 @@ def test_a_free_plate_keeps_energy_and_momentum() -> None:
     assert kept.strain_energy.values.max() > 1e-2 * energy[0]
     assert np.abs(energy - energy[0]).max() < 1e-8 * energy[0]
     for name in ("momentum", "angular_momentum"):
-        change = np.abs(kept[name].values - kept[name].values[0]).max()
-        assert change < 1e-8 * np.abs(kept[name].values[0]).max()
+        for run in (kept, other):
+            change = np.abs(run[name].values - run[name].values[0]).max()
+            assert change < 1e-8 * np.abs(run[name].values[0]).max()
     assert np.abs(other.energy.values - energy[0]).max() > 1e-5 * energy[0]
-    assert np.abs(other.angular_momentum.values - kept.angular_momentum.values).max() > 1e-5
     assert kept.attrs["solver"] == "energy-momentum"
 
 
