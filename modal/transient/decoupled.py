@@ -372,7 +372,8 @@ def _exponentials(H: Complex, length: float, y: Complex, parts: Array, phase: fl
     p, groups, m = H.shape[:3]
     # In real arithmetic: the weights of the nodes are real.
     table = length * (_chebyshev(p)[2] @ np.ascontiguousarray(H).reshape(p, -1).view(float))
-    fastest = length * float(np.linalg.norm(H[:: p // 2], 2, axis=(2, 3)).max())
+    size = 2 if m > MATRICES else None  # of small groups by Frobenius, nearly the same
+    fastest = length * float(np.linalg.norm(H[:: p // 2], size, axis=(2, 3)).max())
     if not fastest * parts.max() <= phase * BATCH_NUMBERS:
         # The transformations do not decouple.
         return np.full((len(parts), groups, m), np.nan, dtype=complex)
@@ -472,7 +473,8 @@ def propagated(
 
     A panel that takes few steps of collocation, or most of whose modes are one group, is integrated
     by these, another by decoupled groups, also where the steps turn out to be three times as many;
-    one whose groups do not come apart enough has a larger θ, and then is halved.
+    one whose groups do not come apart enough has a larger θ, and then is halved. Large groups are
+    tried with a smaller θ.
 
     panels: their number at first. sparse: the matrices for steps, as `Sparse`. points: nodes of a
     panel, an odd number. theta: the least and the largest θ of a panel, times its length. Raises
