@@ -165,13 +165,9 @@ class Panel:
 
     def _whole(self, top: Complex) -> Complex:
         """The matrix (2n, 2n) of its first rows."""
-        n = self.n
-        if self.rows == 2 * n:
+        if self.rows == 2 * self.n:
             return top
-        whole = np.concatenate([top, top])
-        np.conjugate(top[:, n:], out=whole[n:, :n])
-        np.conjugate(top[:, :n], out=whole[n:, n:])
-        return whole
+        return np.concatenate([top, np.roll(top, self.n, axis=1).conj()])
 
     def _doubled(self, z: Complex) -> Complex:
         """z (2n, ...) of its first rows."""
