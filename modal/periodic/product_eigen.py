@@ -204,16 +204,19 @@ def _block_modes(factors: Array, changes: Array) -> ProductModes:
     exponents = prefix[1][:-1] + suffix[1][-2::-1] - scale
     weights = changes * np.exp(np.minimum(exponents, LARGEST_LOG))
     ends = suffix[0][-2::-1].transpose(0, 2, 1), prefix[0][:-1]
-    bounds = _isolated_bounds(values, vectors, weights, *ends)
-    share, left = float(weights.sum()), np.flatnonzero(~np.isfinite(bounds))
-    if left.size and share < 1.0:
-        bounds[left] = eigenvalue_bounds(P, values, float(np.expm1(share)), left)
+    share, bounds = float(weights.sum()), np.full(len(values), np.inf)
+    if share < 1.0:
+        bounds = _isolated_bounds(values, vectors, weights, *ends)
+        left = np.flatnonzero(~np.isfinite(bounds))
+        if left.size:
+            bounds[left] = eigenvalue_bounds(P, values, float(np.expm1(share)), left)
     logs, error = logs_of(values, bounds)
     logs += scale
     if share >= 1.0:
-        # The changes are no small ones: all that is left is the norm of the changed product.
+        # The changes are no small ones, and their products may be larger still: all that is left
+        # is the norm of the changed product.
         sizes = np.linalg.norm(factors, 2, axis=(1, 2)) + changes
-        logs[left] = np.log(sizes).sum() + 1j * logs[left].imag
+        logs = np.log(sizes).sum() + 1j * logs.imag
     return ProductModes(logs, vectors, error)
 
 

@@ -118,9 +118,9 @@ class _Slow:
     def moved(self, times: Array, z: Complex) -> tuple[Array, Array, Array]:
         """Displacement, velocity and acceleration (P, r, m), in the coordinates of the source, of z
         (P, N, m) at times (P,)."""
-        r, slope = len(self.motion.frequencies), self.X.derivative()
-        X, X1, X2 = (A.many(times) for A in (self.X, slope, slope.derivative()))
-        B, B1 = (A.many(times) for A in (self.B, self.B.derivative()))
+        r, slope = len(self.motion.frequencies), self.X.derivative
+        X, X1, X2 = (A.many(times) for A in (self.X, slope, slope.derivative))
+        B, B1 = (A.many(times) for A in (self.B, self.B.derivative))
         rate = X1 + X @ B
         lift = self.motion.shapes / self.motion.frequencies
         three = X, rate, X2 + X1 @ B + X @ B1 + rate @ B

@@ -186,10 +186,6 @@ class ProjectedMotion:
         """M, C + D and K at times (P,), (3, P, r, r)."""
         return self.interpolant.many(times).swapaxes(0, 1)
 
-    def derivative(self) -> ProjectedMotion:
-        """The rates dM/dt, d(C + D)/dt and dK/dt."""
-        return ProjectedMotion(self.interpolant.derivative())
-
 
 def _rows(series: FrozenSeries, names: tuple[str, ...]) -> Index:
     """For every number of an instant, which numbers its error is compared with: those of its row of

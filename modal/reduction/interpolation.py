@@ -70,12 +70,9 @@ class Interpolant:
         values = self.basis(times) @ self.table.reshape(len(self.table), -1)
         return np.asarray(values.reshape(len(times), *self.table.shape[1:]))
 
+    @cached_property
     def derivative(self) -> Interpolant:
         """The interpolant of dA/dt."""
-        return self._derivative
-
-    @cached_property
-    def _derivative(self) -> Interpolant:
         return replace(self, table=self.differentiated(self.table), errors=None)
 
     def mapped(self, left: Array, right: Array) -> Interpolant:

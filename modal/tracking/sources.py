@@ -319,8 +319,8 @@ class SpaceSource:
         """Of a stack; None where the model cannot be frozen next to an instant."""
         sweep, rate, lam = self._request.sweep, self._request.rate, made.eigenvalues
         if self._motion is not None:
-            first = self._motion.derivative()
-            both = first.many(made.at), first.derivative().many(made.at)
+            first = self._motion.derivative
+            both = first.many(made.at), first.derivative.many(made.at)
             rates, curvatures = (self._changes(x.swapaxes(0, 1), space) for x in both)
             orders = [rates, curvatures, rates]
         else:

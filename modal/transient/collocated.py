@@ -148,10 +148,13 @@ class _Factors:
 class _Step:
     """The polynomial of a step from the state x (2n,), with M, C + D, K at its stages.
 
-    constant: the equations that precondition it.
+    constant: the equations that precondition it. near: displacements (s, n) at the stages that are
+    nearly those of the step, which then only serves for an estimate.
     """
 
-    def __init__(self, matrices: Any, constant: _Factors, x: Array) -> None:
+    def __init__(
+        self, matrices: Any, constant: _Factors, x: Array, near: Array | None = None
+    ) -> None:
         (q, v), h = x.reshape(2, -1), constant.h
         self.q, self.v, self.h = q, v, h
 
@@ -176,9 +179,10 @@ class _Step:
             failed = 1
         else:
             operator = spla.LinearOperator((right.size,) * 2, image, dtype=float)
+            accuracy, first = (SOLVED, None) if near is None else (100.0 * SOLVED, near - known)
             moved, failed = spla.gmres(
-                operator, right, rtol=SOLVED, restart=4 * ITERATIONS, maxiter=1, callback=count,
-                callback_type="pr_norm",
+                operator, right, None if first is None else first.ravel(), rtol=accuracy,
+                restart=4 * ITERATIONS, maxiter=1, callback=count, callback_type="pr_norm",
             )  # fmt: skip
             constant.failed = bool(failed)
         if failed:
@@ -211,12 +215,12 @@ class Collocation:
         self.matrices, self.length, self.pairs = matrices, length, 0
         self._constant: dict[float, _Factors] = {}  # of the last lengths
 
-    def _step(self, matrices: Any, h: float, x: Array) -> _Step:
+    def _step(self, matrices: Any, h: float, x: Array, near: Array | None = None) -> _Step:
         known = self._constant.pop(h, None)
         if known is None or (known.iterations > ITERATIONS and not known.failed):
             known = _Factors(matrices.mean(axis=1), h)
         self._constant = {**dict(list(self._constant.items())[-2:]), h: known}
-        return _Step(matrices, known, x)
+        return _Step(matrices, known, x, near)
 
     def run(
         self, t: float, length: float, x: Array, parts: Array, tolerances: tuple[float, float],
@@ -230,7 +234,6 @@ class Collocation:
         """
         states, error, within, done = np.empty((len(parts), len(x))), 0.0, 0.0, 0.0
         level = max(0, int(np.ceil(np.log2(length / self.length))))
-        early = COMPARED <= 0.5
         last = self.pairs + most
         while done < 1.0:
             if self.pairs >= last:
@@ -243,9 +246,11 @@ class Collocation:
             M = self.matrices(times)
             first = self._step(M[:, :STAGES], h, x)
             second = self._step(M[:, STAGES:-STAGES], h, first.at(np.ones(1))[0])
-            coarse = self._step(M[:, -STAGES:], 2.0 * h, x)
-            fine = [first.at(2.0 * COMPARED[early]), second.at(2.0 * COMPARED[~early] - 1.0)]
-            ends = np.concatenate(fine)
+            ends, near = (
+                np.concatenate([first.at(2.0 * c[c <= 0.5]), second.at(2.0 * c[c > 0.5] - 1.0)])
+                for c in (COMPARED, NODES)
+            )
+            coarse = self._step(M[:, -STAGES:], 2.0 * h, x, near[:, : len(x) // 2])
             resolved, rest = sizes(coarse.at(COMPARED) - ends, share * length)
             size = max(largest, float(np.hypot(*sizes(ends[-1:], share * length))[0]))
             far = resolved / (2.0**STAGES * size)

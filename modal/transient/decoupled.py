@@ -112,8 +112,8 @@ class Panel:
 
     @property
     def apart(self) -> bool:
-        """Whether no large group has more than half of z."""
-        return max(map(len, self.several), default=0) <= max(self.n, MATRICES)
+        """Whether no large group has more than a third of z."""
+        return max(map(len, self.several), default=0) <= max(2 * self.n // 3, MATRICES)
 
     def _rate(self, values: Any) -> Any:
         return np.tensordot(self._slopes, values, 1)
@@ -253,7 +253,7 @@ class Panel:
         once = np.eye(2 * n, self.rows) + second[:, : self.rows]
         z = once + X @ (once + X @ (once + X @ once / 3.0) / 2.0)
         both = [
-            frame @ (u[0] * z[:n] + u[1] * z[n:])
+            (frame @ (u[0] * z[:n] + u[1] * z[n:]).view(float)).view(complex)
             for frame, u in zip((self._up[j], self._down[j]), U, strict=True)
         ]
         return np.asarray(np.concatenate(both) * (2 * n / self.rows))
@@ -271,12 +271,14 @@ class Panel:
     ) -> Complex:
         """X with [D, X] = −E, D the blocks of the groups. E is overwritten."""
         values, turns = spectrum
+        if all(g[0] >= self.rows or g[-1] < self.rows for g in self._turned):
+            E = E[: self.rows]
         for g, (V, inverse) in zip(self._turned, turns, strict=True):
             if g[0] < self.rows:
                 E[g] = inverse @ E[g]
             E[:, g] = E[:, g] @ V
-        apart = values - values[:, None]
-        apart[~self._off] = np.inf
+        apart = values - values[: len(E), None]
+        apart[~self._off[: len(E)]] = np.inf
         E /= apart
         for g, (V, inverse) in zip(self._turned, turns, strict=True):
             if g[0] < self.rows:
@@ -366,7 +368,8 @@ def _exponentials(H: Complex, length: float, y: Complex, parts: Array, phase: fl
     p, groups, m = H.shape[:3]
     # In real arithmetic: the weights of the nodes are real.
     table = length * (_chebyshev(p)[2] @ np.ascontiguousarray(H).reshape(p, -1).view(float))
-    fastest = length * float(np.linalg.norm(H[:: p // 2], axis=(2, 3)).max())
+    size = 2 if m > MATRICES else None  # of small groups by Frobenius, nearly the same
+    fastest = length * float(np.linalg.norm(H[:: p // 2], size, axis=(2, 3)).max())
     if not fastest * parts.max() <= phase * BATCH_NUMBERS:
         # The transformations do not decouple.
         return np.full((len(parts), groups, m), np.nan, dtype=complex)
@@ -466,7 +469,8 @@ def propagated(
 
     A panel that takes few steps of collocation, or most of whose modes are one group, is integrated
     by these, another by decoupled groups, also where the steps turn out to be three times as many;
-    one whose groups do not come apart enough has a larger θ, and then is halved.
+    one whose groups do not come apart enough has a larger θ, and then is halved. Large groups are
+    tried with a smaller θ.
 
     panels: their number at first. sparse: the matrices for steps, as `Sparse`. points: nodes of a
     panel, an odd number. theta: the least and the largest θ of a panel, times its length. Raises
@@ -477,10 +481,10 @@ def propagated(
     states[places <= 0.0] = x
     nodes, ticks, level, used, largest = _chebyshev(points)[0], 0, 0, 0, 0.0
     error = within = 0.0
-    worse = 1.0  # than estimated, the cost of steps
+    worse = 1.0  # than estimated, the cost of the last steps
     allowed = (1.0 - WITHIN) * tolerance
     total = panels << DIVISIONS
-    gap = float(np.sqrt(theta[0] * theta[1]))
+    gap, least = float(np.sqrt(theta[0] * theta[1])), theta[0]
     steps = Collocation(sparse or matrices, length / panels)
     while ticks < total:
         if level > DIVISIONS:
@@ -499,12 +503,16 @@ def propagated(
         cost, pairs = _cost_of_steps(here, x, largest, tolerance, h)
         by_steps = np.inf
         if cost * worse <= 1.0:
+            before = steps.pairs
             found, by_steps, inner = stepped(3.0 * pairs)
-            worse = worse if np.isfinite(by_steps) else 3.0 / cost
+            worse = max(1.0, (steps.pairs - before) / max(cost * pairs, 1.0))
         panel = None
         if not np.isfinite(by_steps):
             frames = Frames.of(matrices, t + h * nodes)
             panel = Panel(frames, h, gap / h)
+            while not panel.apart and gap > least:
+                gap = max(0.5 * gap, least)
+                panel = Panel(frames, h, gap / h)
             if not panel.apart:
                 found, by_steps, inner = stepped()
         if panel is None or not panel.apart:
@@ -523,13 +531,13 @@ def propagated(
             ratio = inner / (allowed * share)
             if not inner <= most:
                 if gap < theta[1] and rest <= most:
-                    gap *= 2.0
+                    least = gap = 2.0 * gap
                 else:  # halving divides the last of p coefficients by up to 2^p, by 6 at least
                     far = np.log2(rest / most) if most < rest < np.inf else 0.0
                     level += 1 + int(2.0 * far / points)
                 continue
             used, within = used + 1, max(within, inner)
-        states[inside], x = found[:-1], found[-1]
+        states[inside], x, least = found[:-1], found[-1], theta[0]
         error, ticks = error + ratio * allowed * share, ticks + width
         if ratio < 0.5 ** (ORDER + 1) and level and ticks % (2 * width) == 0:
             level -= 1

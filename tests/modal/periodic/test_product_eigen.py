@@ -182,3 +182,24 @@ def test_moduli_beyond_round_off_of_every_factor(seed: int) -> None:
     assert seen.any() and np.all(gap.min(axis=1) <= modes.error[seen])
     rest = np.delete(due, gap.argmin(axis=1))
     assert rest.size == 0 or rest.max() <= found[~seen].max()
+
+
+def test_changes_whose_products_are_larger_than_they_are_leave_bounds_of_the_norm() -> None:
+    """Two changes that meet in a coordinate which one factor lets grow by 1e5 and its neighbours
+    let fall as much: by each alone the eigenvalues 1, −1 and −0.3 move by less."""
+    graded, root, last = 0.01, 0.1, np.sqrt(0.3 / 1e5) / 0.01
+    diagonals = [
+        (graded, 1.0, graded), (1.0 / root, -1.0 / root, -last), (1.0, 1.0, 1e5),
+        (1.0 / root, 1.0 / root, last), (1.0, graded, graded),
+    ]  # fmt: skip
+    factors = np.array([np.diag(row) for row in diagonals])
+    after = np.abs(np.prod(diagonals[2:], axis=0)).max()
+    before = np.abs(np.prod(diagonals[:3], axis=0)).max()
+    changes = np.array([0.0, 0.51 / after, 0.0, 0.51 / before, 0.0])
+    modes = product_eigen._block_modes(factors, changes)
+    factors[1, 2, 1], factors[3, 1, 2] = -changes[1], changes[3]
+    moved = np.linalg.eigvals(np.linalg.multi_dot(factors[::-1])).astype(complex)
+    assert np.abs(np.log(-moved)).min() > 0.012
+    for log, error in zip(modes.logs, modes.error, strict=True):
+        assert np.abs(np.log(moved / np.exp(log))).min() <= error
+    assert np.log(np.abs(moved)).max() <= modes.logs.real.max()

@@ -72,8 +72,8 @@ def test_polynomials_of_low_degree_are_found_and_others_are_not() -> None:
     assert found is not None
     at = np.array([1.1, 2.2, 3.9])
     rates = np.stack([3.0 * at**2, 0.0 * at, np.full(3, 1e-9)], axis=1)
-    assert_allclose(found.derivative().many(at), rates, rtol=1e-11, atol=1e-24)
-    curvature = found.derivative().derivative().many(at)
+    assert_allclose(found.derivative.many(at), rates, rtol=1e-11, atol=1e-24)
+    curvature = found.derivative.derivative.many(at)
     assert_allclose(curvature[:, 0], 6.0 * at, rtol=1e-10)
     assert polynomial_fit(times, np.abs(times - 2.0)[:, None]) is None
     assert polynomial_fit(times, (1.0 + 1e-9 * (times > 2.0))[:, None]) is None

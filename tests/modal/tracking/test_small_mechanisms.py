@@ -53,7 +53,7 @@ def test_derivatives_of_interpolants() -> None:
     chebyshev = chebyshev_interpolant(one_by_one(A), 0.0, 3.0)
     for smooth in (periodic, chebyshev):
         assert smooth is not None
-        assert_allclose(smooth.derivative().many(times), rates, rtol=1e-9, atol=1e-9)
+        assert_allclose(smooth.derivative.many(times), rates, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.slow

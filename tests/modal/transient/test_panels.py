@@ -155,17 +155,17 @@ def test_groups_that_have_decayed_take_no_steps(monkeypatch: pytest.MonkeyPatch)
 def test_modes_of_one_group_are_integrated_by_steps() -> None:
     """Frequencies and their negative values that lie closer than any gap: nothing decouples, and
     steps cost less than exponentials of everything."""
-    omega = np.linspace(5.0, 400.0, 20)
+    omega = np.linspace(5.0, 400.0, 30)
 
     def matrices(times: Array) -> Array:
-        stacked = np.stack([np.eye(20), np.zeros((20, 20)), np.diag(omega**2)])
-        return np.broadcast_to(stacked[:, None], (3, len(times), 20, 20))
+        stacked = np.stack([np.eye(30), np.zeros((30, 30)), np.diag(omega**2)])
+        return np.broadcast_to(stacked[:, None], (3, len(times), 30, 30))
 
-    x, times = np.append(np.ones(20), np.zeros(20)), np.linspace(0.0, 1.0, 9)
+    x, times = np.append(np.ones(30), np.zeros(30)), np.linspace(0.0, 1.0, 9)
     found = propagated(matrices, (0.0, 1.0), x, times, 1e-4, 1)
     assert (found.panels, found.error <= 1e-4) == (0, True) and found.pairs > 16
     exact = np.cos(np.outer(times, omega))
-    assert np.abs(found.states[:, :20] - exact).max() <= found.error * np.sqrt(20.0)
+    assert np.abs(found.states[:, :30] - exact).max() <= found.error * np.sqrt(30.0)
 
 
 def test_a_group_that_has_decayed_at_once_does_not_shorten_the_panel() -> None:
