@@ -271,14 +271,14 @@ class Closure:
         def ahead(times: Array) -> tuple[Pose, Mask]:
             return between(anchors, np.full(len(times), len(anchors) - 2), times, 0.3)
 
-        fine = last.t + sign * step * np.arange(1, 41) / 4.0
+        fine = last.t + sign * step * np.arange(1, 97) / 4.0
         poses, usable = ahead(fine)
         count = int(np.append(usable, False).argmin())
         if count == 0:
             return fine[:1], last.ahead(fine[0] - last.t).at(None)
         moved = self._moved(last.pose, poses.at(slice(count))) / (0.9 * STRIDE)
         way = np.cumsum(np.maximum(moved, 0.25 * step / longest))
-        wanted = np.arange(1, min(8, int(way[-1])) + 1) if way[-1] >= 1.0 else way[-1:]
+        wanted = np.arange(1, min(24, int(way[-1])) + 1) if way[-1] >= 1.0 else way[-1:]
         times = np.interp(wanted, np.append(0.0, way), np.append(last.t, fine[:count]))
         return times, ahead(times)[0]
 
