@@ -260,7 +260,7 @@ class Closure:
             poses = last.ahead(times[0] - last.t).at(None)
 
     def _strides(self, anchors: list[RigidState], sign: int) -> tuple[Array, Pose]:
-        """Times of up to sixteen anchors, a stride apart by the motion between the last two, and the
+        """Times of up to 16 anchors, a stride apart by the motion between the last two, and the
         poses there."""
         last = anchors[-1]
         if len(anchors) == 1:

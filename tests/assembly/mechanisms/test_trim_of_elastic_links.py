@@ -470,7 +470,7 @@ def test_a_step_that_only_grows_on_a_small_one_does_not_diverge() -> None:
     bodies = {name: rigid if k in (4, 5) else beam for k, name in enumerate(names)}
     ends = [((0, 0), (length, 0)) if k in (4, 5) else ("start", "end") for k in range(7)]
     laws = [assembly.Harmonic(A, 1.306, phase, mean) for A, phase, mean in swings]
-    pairs = [("ground", (0, 0), names[0], "start")]
+    pairs: list[Any] = [("ground", (0, 0), names[0], "start")]
     pairs += [(names[k], ends[k][1], names[k + 1], ends[k + 1][0]) for k in range(6)]
     turns = np.cumsum([law.at(0.0)[0] for law in laws])
     steps = length * np.stack([np.cos(turns), np.sin(turns)], axis=1)
@@ -479,7 +479,7 @@ def test_a_step_that_only_grows_on_a_small_one_does_not_diverge() -> None:
         bodies,
         [assembly.revolute(*pair, name=f"J{k}") for k, pair in enumerate(pairs)],
         [
-            assembly.driver(f"J{k}", law, **({"stiffness": 3.73e6} if k < 5 else {}))
+            assembly.driver(f"J{k}", law, stiffness=3.73e6 if k < 5 else None)
             for k, law in enumerate(laws)
         ],
         initial={n: (*r, a) for n, r, a in zip(names, places, turns, strict=True)},
