@@ -90,10 +90,9 @@ class PlacedFamily(ElementFamily):
 
     def geometric(self, u: Array, coefficients: Array | None) -> sp.csr_matrix:
         # What is given per unit load of the part alone is not that of the part in the body.
-        own = coefficients is not None and self.stress_from_displacement
-        return self._carried(
-            self.inner.geometric(self.B @ u, self.P @ coefficients if own else None)
-        )
+        known = coefficients if self.stress_from_displacement else None
+        own = None if known is None else self.P @ known
+        return self._carried(self.inner.geometric(self.B @ u, own))
 
     def strain_energy(self, passage: Passage) -> Any:
         return self.inner.strain_energy(self._own_passage(passage))
