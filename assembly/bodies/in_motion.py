@@ -290,12 +290,7 @@ class BodiesMotion:
         tangents = np.zeros((1 if by is False else 3, *total.shape[:-1], len(stack.rows)))
         whole: list[Any] = [(*entry, by) for entry in stack.families]
         for family, where, body, own in stack.apart(by) if isinstance(by, np.ndarray) else whole:
-            passage = self._passage(where, body)
-            if self._several:
-                force, each = family.linearized_at(passage, own)
-            else:
-                force, only = family.linearized(passage, own)
-                each = [(..., only)]
+            force, each = family.linearized_at(self._passage(where, body), own)
             total[..., where] += force
             for n, changes in each:
                 for tangent, A in zip(tangents, changes, strict=False):

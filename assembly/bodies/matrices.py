@@ -91,10 +91,12 @@ class GivenMatrices(ElementFamily):
         nodal = -loads.reshape(len(X), 3, UNIT_COUNT)
         return np.asarray(nodal[self.dofs.node, self.dofs.component])
 
-    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
-        if unit in self._geometric:
-            return self._geometric[unit]
-        load = "this load" if unit is None else f'unit "{UNITS[unit]}"'
+    def geometric(self, u: Array, coefficients: Array | None) -> sp.csr_matrix:
+        units = [] if coefficients is None else np.flatnonzero(coefficients).tolist()
+        unknown = [UNITS[unit] for unit in units if unit not in self._geometric]
+        if coefficients is not None and not unknown:
+            return sum((coefficients[k] * self._geometric[k] for k in units), self.zero())
+        load = f'unit "{unknown[0]}"' if unknown else "this load"
         raise InputError(
             f"K_G: M and K of another program do not determine the stress under {load}; give"
             ' geometric={"zz": ...} to from_matrices, or freeze with prestress=None'

@@ -176,25 +176,25 @@ class BodyStatics:
         # Given stress needs no statics: a cable's K is singular without it.
         needed = len(self.body.hold) > 0 or any(f.stress_from_displacement for f in self.families)
         u = self.unit_response[:, unit] if needed else np.zeros(self.body.size)
-        stress = self.geometric(u, unit if unit < UNIT_COUNT else None)
+        stress = self.geometric(u, np.eye(UNIT_COUNT)[unit] if unit < UNIT_COUNT else None)
         return self._with_hub([stress], self._forces[:, unit])
 
-    def geometric(self, u: Array, unit: int | None = None) -> sp.csr_matrix:
+    def geometric(self, u: Array, coefficients: Array | None = None) -> sp.csr_matrix:
         """K_G (n, n) of the stress under a displacement (see ElementFamily.geometric).
 
         Parameters
         ----------
         u : ndarray, shape (n,)
             Displacements and rotations, m and rad.
-        unit : int, optional
-            The unit kinematics that causes it, 0–11; None for another load.
+        coefficients : ndarray, shape (12,), optional
+            Of the unit kinematics that cause it; None for another load.
         """
-        total = sum_operators([f.geometric(u, unit) for f in self.families], self.body.size)
+        total = sum_operators([f.geometric(u, coefficients) for f in self.families], self.body.size)
         if not len(self.body.hold):  # of a large body without a hub there is one copy of K
             return total
         reaction = self.stiffness(True).tocsr()[self.body.hold] @ u
-        if unit is not None:
-            reaction = reaction - self.inertia_loads[self.body.hold, unit]
+        if coefficients is not None:
+            reaction = reaction - self.inertia_loads[self.body.hold] @ coefficients
         couples = held_couples(self.dofs, self.body.hold, reaction)
         return sp.csr_matrix(total.tocsr() + couples) if couples.nnz else total
 

@@ -69,7 +69,7 @@ class BarFamily(FiniteMotion):
     def stiffness(self) -> sp.csr_matrix:
         return self._stretch(self.EA / self.length, self._along)
 
-    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
+    def geometric(self, u: Array, coefficients: Array | None) -> sp.csr_matrix:
         moved = self.map.gather(u).reshape(-1, 2, 3)
         elongation = np.einsum("ei,ei->e", moved[:, 1] - moved[:, 0], self.tangent)
         N = self.EA * elongation / self.length

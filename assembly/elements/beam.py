@@ -134,11 +134,8 @@ class BeamFamily(FiniteMotion):
         Mo = ends[:, None, 9:, None] + beyond(st.rule, moment_rate)
         return F[..., 0], Mo[..., 0]
 
-    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
-        c = np.zeros(UNIT_COUNT) if unit is None else np.eye(UNIT_COUNT)[unit]
-        return self._geometric(u, c)
-
-    def _geometric(self, u: Array, coefficients: Array) -> sp.csr_matrix:
+    def geometric(self, u: Array, coefficients: Array | None) -> sp.csr_matrix:
+        coefficients = np.zeros(UNIT_COUNT) if coefficients is None else coefficients
         total = self.geometric_of_resultants(*self.resultants(u, coefficients), coefficients)
         if self.arms is None:
             return total
@@ -251,7 +248,7 @@ class BeamFamily(FiniteMotion):
         D = a * M if a else None
         if drag is not None:
             D = a * M + self.map.matrix(drag)
-        return Displaced(sp.csr_matrix(self.map.matrix(K) - self._geometric(passage.u, c)), M, D)
+        return Displaced(sp.csr_matrix(self.map.matrix(K) - self.geometric(passage.u, c)), M, D)
 
     def strain_square(self, passage: Passage) -> Displaced:
         B1 = self._large.strain_slope(self.map.gather(passage.u), passage.coefficients)

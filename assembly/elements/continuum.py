@@ -109,7 +109,7 @@ class Continuum(ElementFamily):
                 total[rows] = part if products is total else total[rows] + part
         return pattern.symmetric(total.reshape(-1, d, d))
 
-    def geometric(self, u: Array, unit: int | None) -> Any:
+    def geometric(self, u: Array, coefficients: Array | None) -> Any:
         """K_G = ∫ ∇φ_a·σ∇φ_b ⊗ I of the stress σ = c : ∇u at the quadrature points of K."""
         d = self.dimension
 

@@ -168,12 +168,12 @@ class ElementFamily:
         """
         return np.zeros((self.size, UNIT_COUNT))
 
-    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
-        """K_G of the stress under displacement u (size,), the linear response to one unit of load.
+    def geometric(self, u: Array, coefficients: Array | None) -> sp.csr_matrix:
+        """K_G of the stress under displacement u (size,), the linear response to a load.
 
-        unit: the number of the unit kinematics whose inertia load acts, so that the stress inside
-        an element, and the load's own second-order work, can be exact; None for loads at nodes
-        only.
+        coefficients (12,): of the unit kinematics whose inertia load acts, so that the stress
+        inside an element, and the load's own second-order work, can be exact; None for loads at
+        nodes only.
         """
         return self.zero()
 
@@ -241,10 +241,13 @@ class ElementFamily:
         return [(self, slice(None), True)]
 
     def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[tuple[Any, Any]]]:
-        """`linearized` at several instants: forces (P, size), and derivatives.
+        """`linearized` at one instant or several: forces (..., size), and derivatives.
 
-        Each with the numbers of its instants: matrices at one, or `Entries` at several.
+        Each with the numbers of its instants: matrices at one, or `Entries`.
         """
+        if passage.u.ndim == 1:
+            force, changes = self.linearized(passage, by)
+            return force, [(..., changes)]
         each = [self.linearized(passage.at(n), by) for n in range(len(passage.u))]
         return np.stack([force for force, _ in each]), [(n, A) for n, (_, A) in enumerate(each)]
 

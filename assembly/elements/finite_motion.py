@@ -162,7 +162,7 @@ class FiniteMotion(ElementFamily):
 
     def linearized_at(self, passage: Passage, by: Wanted) -> tuple[Array, list[tuple[Any, Any]]]:
         force, changes = self._linearized(passage, by)
-        return self.map.vectors(force), [(slice(None), [self.map.entries(A) for A in changes])]
+        return self.map.vectors(force), [(..., [self.map.entries(A) for A in changes])]
 
     def linearized(self, passage: Passage, by: Wanted) -> tuple[Array, list[Any]]:
         force, changes = self._linearized(passage, by)

@@ -49,7 +49,6 @@ class PlacedFamily(ElementFamily):
         self.mass_damping = rayleigh[0] + inner.mass_damping
         self.nodes = nodes
         self.r, self.P = r, unit_kinematics(r, R)
-        self._own_units: dict[int, sp.csr_matrix] = {}
 
     def drawing_cells(self) -> tuple[tuple[str, Index], ...]:
         return tuple((kind, self.nodes[cells]) for kind, cells in self.inner.drawing_cells())
@@ -89,18 +88,11 @@ class PlacedFamily(ElementFamily):
     def damping(self) -> sp.csr_matrix:
         return sp.csr_matrix(self._carried(self.inner.damping()) + self._proportional)
 
-    def _own_unit(self, k: int) -> sp.csr_matrix:
-        """K_G of the part's unit inertia load k apart from that of the displacement, on its own
-        DOFs."""
-        if k not in self._own_units:
-            self._own_units[k] = self.inner.geometric(np.zeros(self.inner.size), k).tocsr()
-        return self._own_units[k]
-
-    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
-        total = self.inner.geometric(self.B @ u, None).tocsr()
-        for k in () if unit is None else np.flatnonzero(self.P[:, unit]):
-            total = total + self.P[k, unit] * self._own_unit(int(k))
-        return self._carried(total)
+    def geometric(self, u: Array, coefficients: Array | None) -> sp.csr_matrix:
+        # What is given per unit load of the part alone is not that of the part in the body.
+        known = coefficients if self.stress_from_displacement else None
+        own = None if known is None else self.P @ known
+        return self._carried(self.inner.geometric(self.B @ u, own))
 
     def strain_energy(self, passage: Passage) -> Any:
         return self.inner.strain_energy(self._own_passage(passage))

@@ -29,7 +29,6 @@ from assembly.elements.large_rotation import (
 from assembly.elements.moments import section_moments
 from assembly.elements.scatter import ElementMap
 from assembly.elements.section_inertia import SectionInertia, joined
-from assembly.kinematics import UNIT_COUNT
 from assembly.types import AnyArray, Array, Index
 
 
@@ -46,11 +45,11 @@ class RigidFamily(FiniteMotion):
         """𝒢 per unit of spin about x, in a frame that does not spin."""
         return self.map.matrix(self.inertia.spin(np.array([1.0, 0.0, 0.0])))
 
-    def geometric(self, u: Array, unit: int | None) -> sp.csr_matrix:
-        if unit is None:
+    def geometric(self, u: Array, coefficients: Array | None) -> sp.csr_matrix:
+        if coefficients is None:
             return self.zero()
         turn = np.zeros((len(self.points), 6, 6))
-        turn[:, 3:, 3:] = self.inertia.load_work(self.points, np.eye(UNIT_COUNT)[unit])
+        turn[:, 3:, 3:] = self.inertia.load_work(self.points, coefficients)
         return self.map.matrix(turn)
 
     @property

@@ -260,7 +260,7 @@ class Closure:
             poses = last.ahead(times[0] - last.t).at(None)
 
     def _strides(self, anchors: list[RigidState], sign: int) -> tuple[Array, Pose]:
-        """Times of up to eight anchors, a stride apart by the motion between the last two, and the
+        """Times of up to 16 anchors, a stride apart by the motion between the last two, and the
         poses there."""
         last = anchors[-1]
         if len(anchors) == 1:
@@ -271,14 +271,14 @@ class Closure:
         def ahead(times: Array) -> tuple[Pose, Mask]:
             return between(anchors, np.full(len(times), len(anchors) - 2), times, 0.3)
 
-        fine = last.t + sign * step * np.arange(1, 41) / 4.0
+        fine = last.t + sign * step * np.arange(1, 65) / 4.0
         poses, usable = ahead(fine)
         count = int(np.append(usable, False).argmin())
         if count == 0:
             return fine[:1], last.ahead(fine[0] - last.t).at(None)
         moved = self._moved(last.pose, poses.at(slice(count))) / (0.9 * STRIDE)
         way = np.cumsum(np.maximum(moved, 0.25 * step / longest))
-        wanted = np.arange(1, min(8, int(way[-1])) + 1) if way[-1] >= 1.0 else way[-1:]
+        wanted = np.arange(1, min(16, int(way[-1])) + 1) if way[-1] >= 1.0 else way[-1:]
         times = np.interp(wanted, np.append(0.0, way), np.append(last.t, fine[:count]))
         return times, ahead(times)[0]
 

@@ -322,7 +322,7 @@ class ElasticMechanism:
     # Equilibrium at finite deflections.
 
     @abstractmethod
-    def _static(self, times: Array, driven: bool | None, what: str) -> Array:
+    def _static(self, now: Instant, driven: bool | None, what: str) -> Array:
         """Independent DOFs (P, n) in equilibrium to first order, K q = Q of linear prestress."""
 
     def trim(self, t: float, *, driven: bool | None = None, start: Trim | None = None) -> Trim:
@@ -413,7 +413,7 @@ class ElasticMechanism:
     def _linear(self, times: Array, driven: bool | None) -> tuple[Array, Array, Instant]:
         """Independent (P, n) and all DOFs (P, all) of the linear equations, and the instants."""
         elastic, now = self.elastic(driven), self.instants(times)
-        q, T = self._static(times, driven, "trim"), elastic.transform(now).value
+        q, T = self._static(now, driven, "trim"), elastic.transform(now).value
         full = [elastic.moving_pattern.expand(*pair) for pair in zip(q, T, strict=True)]
         return q, np.array(full, dtype=float), now
 

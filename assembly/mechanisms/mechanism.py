@@ -33,7 +33,7 @@ from assembly.mechanisms.elastic_reduction import ElasticReduction
 from assembly.mechanisms.first_order import FREE, FirstOrderDeflections
 from assembly.mechanisms.joint_assembly import K
 from assembly.mechanisms.joints import Bushing, Joint
-from assembly.mechanisms.reactions import InverseDynamics, deflections_by_name
+from assembly.mechanisms.reactions import Instant, InverseDynamics, deflections_by_name
 from assembly.mechanisms.topology import Topology
 from assembly.system.frozen import FrozenSeries, FrozenSystem
 from assembly.system.supports import unresisted
@@ -246,7 +246,8 @@ class Mechanism(ElasticMechanism):
         elastic, stressed = self.elastic(driven), prestress is not None
         size = elastic.numbers_an_instant(stressed, prestress == "first-order")
         batches = np.array_split(at, min(len(at), -(-len(at) * size // ENTRIES)))
-        series = [self._freeze_batch(part, transport, prestress, elastic) for part in batches]
+        each = (self.instants(part) for part in batches)
+        series = [self._freeze_batch(now, transport, prestress, elastic) for now in each]
         return FrozenSeries.joined(series)
 
     def causes(self, times: Array) -> list[Array]:
@@ -259,9 +260,9 @@ class Mechanism(ElasticMechanism):
         return [*motion, now.forces, now.multipliers, now.wrench, *springs]
 
     def _freeze_batch(
-        self, times: Array, transport: bool, prestress: Prestress, elastic: ElasticReduction
+        self, now: Instant, transport: bool, prestress: Prestress, elastic: ElasticReduction
     ) -> FrozenSeries:
-        now, stressed = self.instants(times), prestress is not None
+        times, stressed = now.state.t, prestress is not None
         deflected = prestress == "first-order"
         pattern = elastic.pattern(stressed, deflected)[1]
         T = elastic.transform(now)
@@ -316,16 +317,17 @@ class Mechanism(ElasticMechanism):
         The equilibrium is that of the frozen system, K_total q = Q: with the forces of the
         undeflected motion, to first order, the velocity q̇ left out.
         """
-        (q,), now = self._static(np.array([t]), None, "deflections"), self.instant(t)
+        now = self.instants(np.array([t]))
+        (q,) = self._static(now, None, "deflections")
         elastic = self.elastic(None)
-        full = elastic.pattern(True)[1].expand(q, elastic.transform(now).value)
-        moved = np.asarray(now.gradient.value @ full[self.topology.touched])
-        return deflections_by_name(self.topology, now.x[0] + moved)
+        full = elastic.pattern(True)[1].expand(q, elastic.transform(now).value[0])
+        moved = np.asarray(now.gradient.value[0] @ full[self.topology.touched])
+        return deflections_by_name(self.topology, now.x[0][0] + moved)
 
-    def _static(self, times: Array, driven: bool | None, what: str) -> Array:
+    def _static(self, now: Instant, driven: bool | None, what: str) -> Array:
         out = []
-        series = self.freeze_many(times, driven=driven)
-        for system in (series[k] for k in range(len(times))):
+        series = self._freeze_batch(now, True, "linear", self.elastic(driven))
+        for system in (series[k] for k in range(len(now.state.t))):
             if system.rigid.shape[1]:
                 raise MechanismError(
                     f"{what}: the mechanism is free to move, so that no equilibrium is determined; "

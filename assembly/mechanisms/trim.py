@@ -67,14 +67,14 @@ def _settled(
     """
     count = len(state.q)
     out, numbers, formed = list[Any]([None] * count), np.arange(count), np.zeros(count, dtype=int)
-    last, again = np.full(count, np.inf), np.zeros(count, dtype=bool)
+    sizes, again = np.full((2, count), np.inf), np.zeros(count, dtype=bool)
     while len(numbers):
         noise = ROUND_OFF * np.abs(state.force).max(axis=-1, initial=0.0)
         quiet = np.abs(state.residual).max(axis=-1, initial=0.0) <= noise
         step, allowed = np.zeros_like(state.q), ROUND_OFF * np.linalg.norm(state.q, axis=-1)
         for k in np.flatnonzero(formed[numbers]):
             step[k] = -np.asarray(factors[numbers[k]].solve(state.residual[k]))
-        size, before, twice = np.linalg.norm(step, axis=-1), last[numbers], again[numbers]
+        size, before, twice = np.linalg.norm(step, axis=-1), sizes[0, numbers], again[numbers]
         rate = size / before
         # What no longer falls is round-off, which another stiffness would not lower.
         still = twice & (rate > 0.5) & (size <= STEP_TOLERANCE * np.linalg.norm(state.q, axis=-1))
@@ -88,9 +88,12 @@ def _settled(
             step[k] = -np.asarray(factor.solve(state.residual[k]))
         formed[numbers[new]] += 1
         size = np.where(quiet, 0.0, np.linalg.norm(step, axis=-1))
-        turns = (formed[numbers] > 4) & ~kept & ~twice & (size > 2.0 * before)
+        # Foreseen stresses may make every other step small: compared with both before it.
+        grown = size > np.maximum(2.0 * before, 0.5 * sizes[1, numbers])
+        turns = (formed[numbers] > 4) & ~kept & ~twice & grown
         wild, tired = turns | ~np.isfinite(size), formed[numbers] > ITERATIONS
-        step[quiet | wild], last[numbers], again[numbers] = 0.0, size, kept
+        step[quiet | wild], again[numbers] = 0.0, kept
+        sizes[:, numbers] = size, before
         moved = state.motion.closed(state.q + step, 0 * step, 0 * step, state.path, state.gradients)
         left = np.where(twice, size * rate / np.maximum(1.0 - rate, ROUND_OFF), size)
         near = size <= STEP_TOLERANCE * np.linalg.norm(moved.q, axis=-1)

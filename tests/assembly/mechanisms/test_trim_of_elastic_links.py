@@ -451,3 +451,42 @@ def test_trims_do_not_depend_on_their_order() -> None:
         assert one.iterations == other.iterations == alone.iterations
         assert_allclose(one.q, other.q, rtol=0, atol=1e-12)
         assert_allclose(one.q, alone.q, rtol=0, atol=1e-12)
+
+
+def test_a_step_that_only_grows_on_a_small_one_does_not_diverge() -> None:
+    """An arm of seven links far off its shape: Newton's steps are large and small in turn there.
+
+    It was given up, and the loads were applied in parts.
+    """
+    swings = [
+        (0.350, 4.101, -0.298), (0.670, 4.435, 0.269), (0.536, 0.085, 0.451),
+        (0.647, 5.565, -0.016), (0.659, 0.843, 0.061), (0.171, 3.957, -0.270),
+        (0.530, 2.371, -0.337),
+    ]  # fmt: skip
+    length, names = 0.76, [f"link {k}" for k in range(7)]
+    section = assembly.circle(0.0268)
+    beam = assembly.beam(length, section, assembly.titanium, 2, planar=True)
+    rigid = assembly.rigid_body(1.9, 0.0916, centre=(length / 2, 0, 0), planar=True)
+    bodies = {name: rigid if k in (4, 5) else beam for k, name in enumerate(names)}
+    ends = [((0, 0), (length, 0)) if k in (4, 5) else ("start", "end") for k in range(7)]
+    laws = [assembly.Harmonic(A, 1.306, phase, mean) for A, phase, mean in swings]
+    pairs: list[Any] = [("ground", (0, 0), names[0], "start")]
+    pairs += [(names[k], ends[k][1], names[k + 1], ends[k + 1][0]) for k in range(6)]
+    turns = np.cumsum([law.at(0.0)[0] for law in laws])
+    steps = length * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    places = np.cumsum(steps, axis=0) - steps
+    machine = assembly.Mechanism(
+        bodies,
+        [assembly.revolute(*pair, name=f"J{k}") for k, pair in enumerate(pairs)],
+        [
+            assembly.driver(f"J{k}", law, stiffness=3.73e6 if k < 5 else None)
+            for k, law in enumerate(laws)
+        ],
+        initial={n: (*r, a) for n, r, a in zip(names, places, turns, strict=True)},
+    )
+    t = np.pi / 1.306
+    (found,) = machine._together(np.array([t]), None)
+    assert found is not None
+    by_parts = machine._along_loads(0.5, t, None)
+    assert isinstance(by_parts, assembly.Trim)
+    assert_allclose(found.q, by_parts.q, rtol=0, atol=1e-9 * np.abs(found.q).max())
