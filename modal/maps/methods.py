@@ -410,7 +410,7 @@ class StackMethod(SpaceMethod):
 
     def hopeless(self, points: Array) -> Mask:
         symmetric = [Quadratic(self.family.system(p)).reversible for p in points]
-        modes = solve_matrices(self.family.motion.matrices(points), 2 * self.family.n)
+        modes = solve_matrices(self.family.motion.matrices(points), self.k, every=True)
         return beyond_precision(modes.eigenvalues, np.array(symmetric))
 
     def _verdicts(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
