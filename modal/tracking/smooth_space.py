@@ -8,9 +8,10 @@ left, until the eigenvalues of all instants are as accurate as asked for.
 
 The error of an eigenvalue by a basis that holds both its vectors nearly is of second order: with
 the residuals ρ = Q(λ)q and ϱ = Q(λ)ᴴu of the full order, both orthogonal to V, what V leaves out
-responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'(λ)q). The entries of the
-matrices are off by what the polynomial and round-off are; their changes of λ, of any sign, add up
-as squares.
+responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'(λ)q). What the small eigensolution
+leaves along V, round-off of the largest |λ|, is of first order: λ is corrected by
+−uᴴρ / (uᴴQ'(λ)q), of modes beyond those wanted this is the bound. The entries of the matrices are
+off by what the polynomial and round-off are; their changes of λ, of any sign, add up as squares.
 """
 
 from __future__ import annotations
@@ -159,22 +160,26 @@ class SmoothSpace(Space):
         values, right, left = modes.eigenvalues, modes.right, modes.left
         # Errors of entries, and of products with V, are of any sign: their squares add up.
         Q, U = np.abs(right) ** 2, np.abs(left) ** 2
-        if self.complete:
-            # What the eigensolution leaves, of first order.
-            dual, response = left, quadratic(full, values, right)
-        else:
+        if not self.complete:
             Q, U, right, left = (
                 self.V**2 @ Q,
                 self.V**2 @ U,
                 times(self.V, right),
                 times(self.V, left),
             )
-            dual = quadratic(transposed(full), values.conj(), left)
-            try:  # K⁻¹ instead of Q(λ)⁻¹
-                response = solved(full[2], quadratic(full, values, right))
-            except np.linalg.LinAlgError:
-                raise BasisError("track: the stiffness of an instant is singular") from None
-        by_basis = SAFETY * np.abs((dual.conj() * response).sum(axis=1))
+        residual = quadratic(full, values, right)
+        # What the small eigensolution leaves, of first order, as uᴴQ'(λ)q = 1.
+        step = (left.conj() * residual).sum(axis=1)
+        values, by_basis = values - step, SAFETY * np.abs(step)
+        modes = replace(modes, eigenvalues=values)
+        w = slice(self.wanted)
+        dual = quadratic(transposed(full), values[:, w].conj(), left[:, :, w])
+        try:
+            response = solved(full[2], residual[:, :, w])
+        except np.linalg.LinAlgError:
+            raise BasisError("track: the stiffness of an instant is singular") from None
+        # For K⁻¹ instead of Q(λ)⁻¹.
+        by_basis[:, w] = SAFETY * np.abs((dual.conj() * response).sum(axis=1))
         squares = quadratic(self.errors[:, None] ** 2, np.abs(values) ** 2 + 0j, Q).real
         rounded = SAFETY * np.sqrt((U * squares).sum(axis=1))
         error, norm = by_basis + rounded, np.sqrt(by_basis)
