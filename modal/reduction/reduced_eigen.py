@@ -314,7 +314,7 @@ class RealEigenpairs:
     def of_point(self, p: int, index: Index) -> Complex:
         """Right vectors (n, k) of one matrix."""
         one = RealEigenpairs(*(table[p : p + 1] for table in vars(self).values()))
-        return one.columns(index[None])[1][0]
+        return np.asarray(one.columns(index[None])[1][0])
 
     def columns(self, index: Index) -> tuple[Complex, Complex, Complex]:
         """Values (P, k), right and left vectors (P, n, k) of some of each matrix, index (P, k)."""

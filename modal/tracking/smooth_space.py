@@ -170,8 +170,9 @@ class SmoothSpace(Space):
         residual = quadratic(full, values, right)
         # What the small eigensolution leaves, of first order, as uᴴQ'(λ)q = 1.
         step = (left.conj() * residual).sum(axis=1)
-        values, by_basis = values - step, SAFETY * np.abs(step)
-        modes = replace(modes, eigenvalues=values)
+        by_basis = SAFETY * np.abs(step)
+        modes = replace(modes, eigenvalues=modes.eigenvalues - step)
+        values = modes.eigenvalues
         w = slice(self.wanted)
         dual = quadratic(transposed(full), values[:, w].conj(), left[:, :, w])
         try:
@@ -180,7 +181,7 @@ class SmoothSpace(Space):
             raise BasisError("track: the stiffness of an instant is singular") from None
         # For K⁻¹ instead of Q(λ)⁻¹.
         by_basis[:, w] = SAFETY * np.abs((dual.conj() * response).sum(axis=1))
-        squares = quadratic(self.errors[:, None] ** 2, np.abs(values) ** 2 + 0j, Q).real
+        squares = quadratic(self.errors[:, None] ** 2, values * values.conj(), Q).real
         rounded = SAFETY * np.sqrt((U * squares).sum(axis=1))
         error, norm = by_basis + rounded, np.sqrt(by_basis)
         bounds = ErrorBounds(error, error / modes.condition, rounded / modes.condition, norm, norm)
