@@ -159,20 +159,15 @@ class SmoothSpace(Space):
         modes = self.lowest(at, self.wanted, every)
         values, right, left = modes.eigenvalues, modes.right, modes.left
         # Errors of entries, and of products with V, are of any sign: their squares add up.
-        Q, U = np.abs(right) ** 2, np.abs(left) ** 2
+        Q, U = (x * x.conj() for x in (right, left))
         if not self.complete:
-            Q, U, right, left = (
-                self.V**2 @ Q,
-                self.V**2 @ U,
-                times(self.V, right),
-                times(self.V, left),
-            )
+            right, left = times(self.V, right), times(self.V, left)
+            Q, U = self.V**2 @ Q, self.V**2 @ U
         residual = quadratic(full, values, right)
         # What the small eigensolution leaves, of first order, as uᴴQ'(λ)q = 1.
         step = (left.conj() * residual).sum(axis=1)
-        by_basis = SAFETY * np.abs(step)
-        modes = replace(modes, eigenvalues=modes.eigenvalues - step)
-        values = modes.eigenvalues
+        values, by_basis = np.asarray(values - step), SAFETY * np.abs(step)
+        modes = replace(modes, eigenvalues=values)
         w = slice(self.wanted)
         dual = quadratic(transposed(full), values[:, w].conj(), left[:, :, w])
         try:
@@ -182,7 +177,7 @@ class SmoothSpace(Space):
         # For K⁻¹ instead of Q(λ)⁻¹.
         by_basis[:, w] = SAFETY * np.abs((dual.conj() * response).sum(axis=1))
         squares = quadratic(self.errors[:, None] ** 2, values * values.conj(), Q).real
-        rounded = SAFETY * np.sqrt((U * squares).sum(axis=1))
+        rounded = SAFETY * np.sqrt((U.real * squares).sum(axis=1))
         error, norm = by_basis + rounded, np.sqrt(by_basis)
         bounds = ErrorBounds(error, error / modes.condition, rounded / modes.condition, norm, norm)
         at = replace(at, response=response, dual=dual, whole=full[2])
