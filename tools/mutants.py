@@ -106,13 +106,13 @@ MUTANTS = [
     ),
     Mutant(
         "error bounds: no 1/γ", "modal/reduction/error_bounds.py",
-        "square[:, None, :] / distance[:, :, None]",
-        "square[:, None, :] / np.ones(distance.shape + (1,))",
+        "square[:, None, :] / distance(lam, resolved, complement)[:, :, None]",
+        "square[:, None, :] / np.ones(lam.shape + (1,))",
         (f"{SHARP}::test_the_error_bound_of_a_basis_that_lacks_one_shape",),
     ),
     Mutant(
         "smooth tracks: SAFETY 0.04", "modal/tracking/smooth_space.py",
-        "by_basis = SAFETY *", "by_basis = 0.04 *",
+        "by_basis[:, w] = SAFETY *", "by_basis[:, w] = 0.04 *",
         (f"{SHARP}::test_the_bound_of_a_track_from_one_basis",),
     ),
     Mutant(
@@ -143,7 +143,7 @@ MUTANTS = [
     ),
     Mutant(
         "full order: residuals not amplified", "modal/reduction/full_order.py",
-        "AMPLIFICATION = 2.0", "AMPLIFICATION = 1.0",
+        "/ np.abs(pairing) / apart[:, None]", "/ np.abs(pairing) * np.ones((len(lam), 1))",
         (f"{SHARP}::test_the_bound_of_full_order_modes_of_a_basis_that_lacks_one_shape",),
     ),
     Mutant(

@@ -7,7 +7,7 @@ on the result of `prepare`, so tiles may be computed in any order and by any run
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -161,6 +161,11 @@ class SpaceMethod(Method):
         none = np.zeros(found.modes.eigenvalues.shape, dtype=bool)
         return found, np.full(len(points), MODES, dtype=np.int8), none, none[:, 0]
 
+    def trained(self, space: Any, points: Any) -> CertifiedModes:
+        """Grow the space on points; the modes there."""
+        found: CertifiedModes = space.train(points)
+        return found
+
     def training(self) -> list[Any]:
         """Points on which the space is grown first, and those on which it is completed."""
         drawn = self.grid.drawn(VALIDATION, seed=3)
@@ -173,13 +178,14 @@ class SpaceMethod(Method):
     def prepare(self) -> Mapping[str, NDArray[Any]]:
         """Grow the space on the training points, complete it on random ones, check it."""
         self.space = space = self.new_space()
+        first, drawn = ([], []) if space.complete else self.training()
         if not space.complete:
-            first, drawn = self.training()
-            space.train(first)
+            self.trained(space, first)
+        if not space.complete:
             # What the random points need is needed by most tiles.
-            needed = self._needed(space, space.train(drawn))[0]
+            needed = self._needed(space, self.trained(space, drawn))[0]
             left = np.flatnonzero(np.isfinite(needed))
-            if left.size:
+            if left.size and not space.complete:
                 space.tolerance = max(float(needed.min()), SHARPEST)
                 space.train(drawn.take(left))
                 space.tolerance = self.tolerance
@@ -210,7 +216,8 @@ class SpaceMethod(Method):
             for p, verdict in zip(left, judged, strict=True):
                 verdicts[p] = verdict
         full, final = FullMethod(self.grid, self.k), np.zeros(len(points), dtype=bool)
-        undecided = [i for i, v in enumerate(verdicts) if v and v.verdict == UNDECIDED]
+        self._by_all_modes(verdicts, at)
+        undecided = _undecided(verdicts)
         if undecided:
             final[undecided] = self.hopeless(at.take(undecided))
         decided = [
@@ -220,6 +227,25 @@ class SpaceMethod(Method):
             for i, (p, v) in enumerate(zip(points, verdicts, strict=True))
         ]
         return columns(decided, apart)
+
+    def _by_all_modes(self, verdicts: list[Verdict | None], at: Any) -> None:
+        """Replace the undecided ones of a tile, if that decides half of the first five."""
+        left = np.array(_undecided(verdicts), dtype=np.intp)
+        whole = self.whole() if left.size else None
+        first = left[spread(len(left), 5)]
+        for some in (first, np.setdiff1d(left, first)):
+            if whole is None or not some.size:
+                break
+            judged = self._verdicts(whole, at.take(some), False)[0]
+            decided = [(i, v) for i, v in zip(some, judged, strict=True) if v.verdict != UNDECIDED]
+            for i, verdict in decided:
+                verdicts[i] = verdict
+            if 2 * len(decided) < len(some):
+                break
+
+    def whole(self) -> Any:
+        """A space of all modes for many points, where one may decide what others do not."""
+        return None
 
     def hopeless(self, points: Any) -> Mask:
         """Undecided points (P,) of whose modes LAPACK cannot tell more."""
@@ -260,8 +286,20 @@ class SpaceMethod(Method):
         """Verdicts, and the tolerance that each point still needs: infinite where it is finished.
 
         With proved=True a finished point must also be unstable, or proved stable, or be one where
-        no proof is possible.
+        no proof is possible. Of whole matrices a few points at once: all modes of one take as many
+        numbers as its state matrix.
         """
+        size = len(at)
+        if self.whole_is_full or space.complete:
+            size = max(1, ENTRIES // (2 * self.family.n) ** 2)
+        parts = [np.arange(start, min(start + size, len(at))) for start in range(0, len(at), size)]
+        judged = [self._judged(space, at.take(part), proved) for part in parts]
+        return [v for verdicts, _ in judged for v in verdicts], np.concatenate(
+            [needed for _, needed in judged]
+        )
+
+    def _judged(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
+        """The same, of points that are solved together."""
         found, proof, beyond, provable = self.proved(space, at)
         needed, lam, bounds = self._needed(space, found)
         verdicts = [judge(*each) for each in zip(lam, bounds, proof, beyond, strict=True)]
@@ -280,6 +318,7 @@ class BodyMethod(SpaceMethod):
 
     solver = "certified reduced basis"
     family: AffineFamily
+    _whole: ProvingSpace | None = None
 
     def __init__(self, grid: Grid, k: int, tolerance: float, checks: int, threads: int) -> None:
         super().__init__(grid, k, tolerance, checks)
@@ -319,6 +358,26 @@ class BodyMethod(SpaceMethod):
         highest = space.box.at(points).angular_frequency[:, None]
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
         return found, proof, beyond[:, : space.wanted], space.provable(points)
+
+    def trained(self, space: ProvingSpace, points: Coefficients) -> CertifiedModes:
+        """Where no box proves a thing a basis of more than half of the shapes takes all of them."""
+        half = self.family.n // 2
+        decays = space.box.damped and not space.boxes(points).bounded.all()
+        if self.family.n > ALL_MODES or not decays:
+            return super().trained(space, points)
+        found = space.train(points, most=half)
+        if space.basis.size >= half:
+            space.fill()
+        return found
+
+    def whole(self) -> ProvingSpace | None:
+        """Where modes may decay, up to 300 degrees of freedom."""
+        if self.space.complete or not self.space.box.damped or self.family.n > ALL_MODES:
+            return None
+        if self._whole is None:
+            self._whole = self.space.branch(self.tolerance)
+            self._whole.fill()
+        return self._whole
 
     def hopeless(self, points: Coefficients) -> Mask:
         if not self.space.complete:
@@ -410,18 +469,8 @@ class StackMethod(SpaceMethod):
 
     def hopeless(self, points: Array) -> Mask:
         symmetric = [Quadratic(self.family.system(p)).reversible for p in points]
-        modes = solve_matrices(self.family.motion.matrices(points), 2 * self.family.n)
+        modes = solve_matrices(self.family.motion.matrices(points), self.k, every=True)
         return beyond_precision(modes.eigenvalues, np.array(symmetric))
-
-    def _verdicts(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
-        """Of a few points at once: all modes of one take as many numbers as its state matrix."""
-        verdicts: list[Verdict] = []
-        needed, size = [], max(1, ENTRIES // (2 * self.family.n) ** 2)
-        for start in range(0, len(at), size):
-            part, missing = super()._verdicts(space, at[start : start + size], proved)
-            verdicts += part
-            needed.append(missing)
-        return verdicts, np.concatenate(needed)
 
     def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
         """From some of the points, checked; the whole space where that is small."""
@@ -463,6 +512,10 @@ class StackMethod(SpaceMethod):
             self.space.tolerance = max(float(needed.min()), SHARPEST)
             self.space.train(at.take(left))
         return self.space if needed.max() < self.tolerance else self.space.completed()
+
+
+def _undecided(verdicts: Sequence[Verdict | None]) -> list[int]:
+    return [i for i, v in enumerate(verdicts) if v and v.verdict == UNDECIDED]
 
 
 def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:

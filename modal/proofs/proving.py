@@ -81,9 +81,13 @@ class ProvingSpace(BodySpace):
                 self.basis.grow(self._loads(self._completeness, self.basis.images.fields))
                 self.refresh()
         if family.n <= whole and self.box.damped and not boxes.bounded.all():
-            self.basis.include(np.eye(family.n))
-            self.refresh()
+            self.fill()
         self._cover(span.take(spread(len(span), SAMPLE)))
+
+    def fill(self) -> None:
+        """Take all shapes into the basis."""
+        self.basis.include(np.eye(self.family.n))
+        self.refresh()
 
     def boxes(self, at: Coefficients) -> PointBoxes:
         """The boxes of points, none where most shapes of the mesh have a mode in it."""

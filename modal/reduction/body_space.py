@@ -199,8 +199,7 @@ class BodySpace(Space):
             condition, scale = np.full((1, len(lam)), np.inf), np.array([motion.scale])
             pairs = lam[None], right[None], adjoint[None]
             parts.append(SmallModes(*pairs, condition, scale, np.array([False])))
-        most = max(part.eigenvalues.shape[1] for part in parts)
-        return SmallModes.joined([part.filled(most) for part in parts]), left
+        return SmallModes.joined(parts), left
 
     def local(self, at: Coefficients, guards: int = 4, apart: float = 0.8) -> Self:
         """A space of few vectors for points near those of `at`; not one that grows.

@@ -82,12 +82,9 @@ def bounds_of(
     """
     lam, pairing = modes.eigenvalues, np.abs(derivative)
     square = UNDERESTIMATE**2 * left * right / np.maximum(pairing, np.finfo(float).tiny)
-    distance = np.ones_like(square)
-    if 0.0 < resolved < np.inf:
-        distance = _distance(lam, resolved, complement)
     rounded = round_off(modes, derivative, products)
     with np.errstate(divide="ignore"):
-        there = square[:, None, :] / distance[:, :, None]
+        there = square[:, None, :] / distance(lam, resolved, complement)[:, :, None]
     there += (rounded * modes.condition)[:, None, :]
     own, duals = np.einsum("pkk->pk", there), (UNDERESTIMATE * right, UNDERESTIMATE * left)
     bound = coupled(own, lam, modes.condition, there)
@@ -105,13 +102,15 @@ def round_off(modes: SmallModes, derivative: Complex, products: Array | float) -
     return np.asarray(ROUND_OFF * modes.spread[:, None] + np.finfo(float).eps * products / scale)
 
 
-def _distance(lam: Complex, resolved: float, complement: Array | None) -> Array:
+def distance(lam: Complex, resolved: float, complement: Array | None) -> Array:
     """γ ≤ 1 (P, k): distance of 0 from the numerical range of K_ref⁻¹T(λ) on the complement."""
+    if not 0.0 < resolved < np.inf:
+        return np.ones(lam.shape)
     size = np.abs(lam)
     low, high, skew = (0.0, 0.0, 0.0) if complement is None else complement[..., None]
     nearest = np.clip(-lam.real / np.maximum(size, np.finfo(float).tiny) ** 2, low, high)
-    distance = np.abs(1.0 + lam * nearest) - size * skew - (size / resolved) ** 2
-    return np.asarray(np.clip(distance, 0.0, 1.0))
+    apart = np.abs(1.0 + lam * nearest) - size * skew - (size / resolved) ** 2
+    return np.asarray(np.clip(apart, 0.0, 1.0))
 
 
 def coupled(own: Array, lam: Complex, condition: Array, there: Array | None = None) -> Array:

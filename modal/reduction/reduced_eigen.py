@@ -19,6 +19,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from modal.eigen.quadratic import times
 from modal.eigen.solvers.dense import eigenpairs_in_order
 from modal.eigen.spectrum import overdamped, separated, sizes
 from modal.eigen.tolerances import HALF, WEAK, ZERO
@@ -79,7 +80,7 @@ class SmallModes:
 
     def lifted(self, basis: Array) -> SmallModes:
         """Vectors in the coordinates (n, …) of a basis (n, r)."""
-        return replace(self, right=basis @ self.right, left=basis @ self.left)
+        return replace(self, right=times(basis, self.right), left=times(basis, self.left))
 
     def points(self, index: Index | slice) -> SmallModes:
         """Those of some of the points."""
@@ -87,12 +88,14 @@ class SmallModes:
 
     @classmethod
     def joined(cls, parts: Sequence[SmallModes]) -> SmallModes:
-        """The points of several."""
-        return cls(*map(np.concatenate, zip(*(vars(p).values() for p in parts), strict=True)))
+        """The points of several, as wide as the widest."""
+        most = max(part.eigenvalues.shape[1] for part in parts)
+        tables = (vars(part.filled(most)).values() for part in parts)
+        return cls(*map(np.concatenate, zip(*tables, strict=True)))
 
 
 def solve_points(
-    matrices: Array,
+    matrices: Sequence[Array] | Array,
     frequency: Array,
     conservative: Mask,
     k: int,
@@ -101,7 +104,7 @@ def solve_points(
     prescribed: Sequence[tuple[Array, Array]] = (),
     size: int = 25,
 ) -> SmallModes:
-    """The k lowest eigenpairs of P problems; every: all, where not exact.
+    """The k lowest eigenpairs of P problems; every: all, k at least, where not exact.
 
     matrices (3, P, r, r): M, E and K where M is about I and K about Ω², frequency (r,).
     conservative (P,): M and K are symmetric and E is skew. prescribed: of every point,
@@ -114,8 +117,9 @@ def solve_points(
     def batch(start: int) -> SmallModes:
         index = slice(start, start + size)
         return _solve_batch(
-            matrices[:, index], frequency, conservative[index], k, every, prescribed[index]
-        )
+            [A[index] for A in matrices], frequency, conservative[index], k, every,
+            prescribed[index],
+        )  # fmt: skip
 
     if threads > 1 and len(starts) > 1:
         with ThreadPoolExecutor(threads) as pool:
@@ -124,7 +128,7 @@ def solve_points(
 
 
 def _solve_batch(
-    matrices: Array, frequency: Array, conservative: Mask, k: int, every: bool,
+    matrices: Sequence[Array], frequency: Array, conservative: Mask, k: int, every: bool,
     prescribed: Sequence[tuple[Array, Array]],
 ) -> SmallModes:  # fmt: skip
     M, E, K = matrices
@@ -133,7 +137,6 @@ def _solve_batch(
     inverse = None if np.abs(M - np.eye(r)).max() < 1e-12 else np.linalg.inv(np.linalg.cholesky(M))
     if inverse is not None:
         E, K = (inverse @ A @ inverse.transpose(0, 2, 1) for A in (E, K))
-    wide = 2 * r if every else k
     if prescribed:
         counts, parts = np.array([T.shape[1] for T, _ in prescribed]), []
         groups = [np.flatnonzero(counts == t) for t in np.unique(counts)]
@@ -141,11 +144,11 @@ def _solve_batch(
             Z, outside = _outside(np.stack([prescribed[p][0] for p in group]), frequency)
             E_Z, K_Z = (Z.transpose(0, 2, 1) @ A[group] @ Z for A in (E, K))
             null = [z.T @ prescribed[p][1] for p, z in zip(group, Z, strict=True)]
-            found = _structured(E_Z, K_Z, outside, conservative[group], k, wide, null)
+            found = _structured(E_Z, K_Z, outside, conservative[group], k, every, null)
             parts.append(found.lifted(Z))
         modes = SmallModes.joined(parts).points(np.argsort(np.concatenate(groups)))
     else:
-        modes = _structured(E, K, frequency, conservative, k, wide)
+        modes = _structured(E, K, frequency, conservative, k, every)
     return modes if inverse is None else modes.lifted(inverse.transpose(0, 2, 1))
 
 
@@ -158,32 +161,35 @@ def _outside(T: Array, frequency: Array) -> tuple[Array, Array]:
 
 
 def _structured(
-    E: Array, K: Array, frequency: Array, conservative: Mask, k: int, wide: int,
+    E: Array, K: Array, frequency: Array, conservative: Mask, k: int, every: bool,
     null: Sequence[Array] = (),
 ) -> SmallModes:  # fmt: skip
-    """Each point by its structure, `wide` columns; frequency (r,)."""
+    """Each point by its structure; frequency (r,)."""
     frequency = np.broadcast_to(frequency, K.shape[:2])
     null = null or [np.zeros((K.shape[1], 0))] * len(K)
     out: list[SmallModes | None] = [
-        _skew(E[p], K[p], null[p], k, wide) if conservative[p] else None for p in range(len(K))
+        _skew(E[p], K[p], null[p], k) if conservative[p] else None for p in range(len(K))
     ]
     rest = [p for p, found in enumerate(out) if found is None]
     if rest:
-        general = _general(E[rest], K[rest], frequency[rest], wide)
+        general = _general(E[rest], K[rest], frequency[rest], k, every)
         for i, p in enumerate(rest):
             out[p] = general.points(slice(i, i + 1))
     return SmallModes.joined([found for found in out if found is not None])
 
 
-def solve_matrices(matrices: Array, k: int) -> SmallModes:
-    """The k lowest eigenpairs of P problems (3, P, r, r) of their own, of any structure.
+def solve_matrices(matrices: Array, k: int, every: bool = False) -> SmallModes:
+    """The k lowest eigenpairs of P problems (3, P, r, r) of their own, of any structure, or all.
 
-    Solved in the coordinates in which M is I and the symmetric part of K diagonal at the first.
+    Solved in coordinates in which every M is I and the symmetric part of K diagonal at the first.
     """
-    M, _, K = matrices[:, 0]
-    squares, Z = la.eigh(0.5 * (K + K.T), M)
-    frequency, none = coordinate_frequencies(squares), np.zeros(matrices.shape[1], dtype=bool)
-    return solve_points(Z.T @ matrices @ Z, frequency, none, k).lifted(Z)
+    M, C, K = matrices
+    squares, Z = la.eigh(0.5 * (K[0] + K[0].T), M[0])
+    frequency, none = coordinate_frequencies(squares), np.zeros(len(M), dtype=bool)
+    X = Z @ np.linalg.inv(np.linalg.cholesky(Z.T @ M @ Z)).transpose(0, 2, 1)
+    E, K = (X.transpose(0, 2, 1) @ A @ X for A in (C, K))
+    unit = np.broadcast_to(np.eye(len(Z)), E.shape)
+    return solve_points((unit, E, K), frequency, none, k, every=every).lifted(X)
 
 
 def coordinate_frequencies(squares: Array) -> Array:
@@ -193,9 +199,9 @@ def coordinate_frequencies(squares: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(moduli, least)))
 
 
-def _skew(E: Array, K: Array, V: Array, k: int, wide: int) -> SmallModes | None:
-    """Conservative: E skew, K symmetric, `wide` columns. None when K is not positive definite but
-    for orthonormal V (r, m) with KV = 0, VᵀEV = 0.
+def _skew(E: Array, K: Array, V: Array, k: int) -> SmallModes | None:
+    """Conservative: E skew, K symmetric. None when K is not positive definite but for orthonormal
+    V (r, m) with KV = 0, VᵀEV = 0.
 
     With q = Va + Zb the rows of V, divided by λ, read a = −VᵀEZ b/λ. What is left for b has the
     same structure, with ZᵀKZ + (VᵀEZ)ᵀVᵀEZ as stiffness.
@@ -203,11 +209,11 @@ def _skew(E: Array, K: Array, V: Array, k: int, wide: int) -> SmallModes | None:
     if V.shape[1]:
         Z = la.qr(V)[0][:, V.shape[1] :]
         B = V.T @ E @ Z
-        found = _skew(Z.T @ E @ Z, Z.T @ K @ Z + B.T @ B, V[:0, :0], k, 0)
+        found = _skew(Z.T @ E @ Z, Z.T @ K @ Z + B.T @ B, V[:0, :0], k)
         if found is None:
             return None
         shapes = Z @ found.right - V @ (B @ found.right) / found.eigenvalues[:, None]
-        return replace(found, right=shapes, left=shapes).filled(wide)
+        return replace(found, right=shapes, left=shapes)
     r = len(K)
     L, info = la.lapack.dpotrf(0.5 * (K + K.T), lower=1, clean=1)
     if info != 0:
@@ -227,10 +233,10 @@ def _skew(E: Array, K: Array, V: Array, k: int, wide: int) -> SmallModes | None:
         (1j * omega)[None], q[None], q[None], np.ones((1, count)), np.array([spread]),
         np.array([True]),
     )  # fmt: skip
-    return modes.filled(wide)
+    return modes.filled(k)
 
 
-def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
+def _general(E: Array, K: Array, frequency: Array, k: int, every: bool) -> SmallModes:
     """Any E and K (P, r, r), frequency (P, r). numpy's batched LAPACK lets other threads run,
     scipy's does not."""
     P, r, _ = K.shape
@@ -238,64 +244,108 @@ def _general(E: Array, K: Array, frequency: Array, k: int) -> SmallModes:
     A[:, np.arange(r), r + np.arange(r)] = frequency
     A[:, r:, :r] = -K / frequency[:, None, :]
     A[:, r:, r:] = -E
-    spread = np.linalg.norm(A, axis=(1, 2))
-    lam, X, Y = _lowest(A, spread, k, frequency)
-    pairing = np.abs(np.einsum("prk,prk->pk", Y.conj(), X))
+    found = RealEigenpairs.of(A)
+    upper = found.values.imag >= 0.0
+    size = np.where(upper, _sizes(A, found, frequency), np.inf)
+    count = max(k, int(upper.sum(axis=1).max())) if every else k
+    order = np.lexsort((found.values.real, found.values.imag, size), axis=1)[:, :count]
+    lam, X, Y = found.columns(order)
+    missing = ~np.take_along_axis(upper, order, 1)
+    pairing = np.abs((Y.conj() * X).sum(axis=1))
     condition = np.linalg.norm(X, axis=1) * np.linalg.norm(Y, axis=1)
     condition = condition / np.maximum(pairing, np.finfo(float).tiny)
-    condition[np.isnan(lam)] = np.nan
     modes = SmallModes(
-        lam, X[:, :r] / frequency[:, :, None], Y[:, r:], condition, spread,
-        np.zeros(P, dtype=bool),
+        np.where(missing, np.nan, lam), X[:, :r] / frequency[:, :, None], Y[:, r:],
+        np.where(missing, np.nan, condition), found.norms, np.zeros(P, dtype=bool),
     )  # fmt: skip
     return modes.filled(k)
 
 
-def eigenpairs(A: Array) -> tuple[Complex, Complex, Complex]:
-    """All eigenvalues, right and left vectors of matrices (P, n, n), as LAPACK orders them.
+@dataclass(frozen=True)
+class RealEigenpairs:
+    """All eigenpairs of real matrices (P, n, n), as LAPACK orders them.
 
-    Of a pair x = a ± ib, which is in a row, rows w_a and w_b of the inverse of all real and
-    imaginary parts make the left ones (w_a ± iw_b)/2.
+    values (P, n). Of a pair, which is in a row, the columns of `right` (P, n, n) are the real and
+    the imaginary part of x = a + ib, and the rows w_a and w_b of `left` make (w_a + iw_b)/2. norms
+    (P,): of the matrices.
     """
-    lam, X = (part.astype(complex) for part in np.linalg.eig(A))
-    first, second = (lam.imag > 0.0)[:, None], (lam.imag < 0.0)[:, None]
-    parts = np.where(second, -X.imag, X.real)
-    regular = np.isfinite(np.linalg.slogdet(parts)[1])
-    W = parts.copy()
-    W[regular] = np.linalg.inv(parts[regular]).transpose(0, 2, 1)
-    pair = np.where(first, W, np.roll(W, 1, axis=2)) + 1j * np.where(second, -W, np.roll(W, -1, 2))
-    Y = np.where(first | second, 0.5 * pair, W)
-    # The inverse of the eigenvectors of a defective matrix is round-off: left ones by LAPACK.
-    for p in np.flatnonzero(~regular | (HALF * np.linalg.norm(Y, axis=(1, 2)) > 1.0)):
-        lam[p], Y[p], X[p] = la.eig(A[p], left=True, right=True, check_finite=False)
-    return lam, X, Y
+
+    values: Complex
+    right: Array
+    left: Array
+    norms: Array
+
+    @classmethod
+    def of(cls, A: Array) -> RealEigenpairs:
+        """Left vectors are the inverse of the right ones; a double real eigenvalue is two."""
+        lam, X = (part.astype(complex, copy=False) for part in np.linalg.eig(A))
+        right = np.where((lam.imag < 0.0)[:, None], -X.imag, X.real)
+        regular = np.isfinite(np.linalg.slogdet(right)[1])
+        left = np.zeros_like(right)
+        left[regular] = np.linalg.inv(right[regular])
+        # The inverse of the eigenvectors of a defective matrix is round-off: left ones by LAPACK.
+        large = HALF * np.linalg.norm(left, axis=(1, 2)) > 1.0
+        for p in np.flatnonzero(~regular | large):
+            lam[p], Y, Z = la.eig(A[p], left=True, right=True, check_finite=False)
+            second, twice = lam[p].imag < 0.0, np.where(lam[p].imag == 0.0, 1.0, 2.0)
+            right[p] = np.where(second, -Z.imag, Z.real)
+            left[p] = (twice * np.where(second, -Y.imag, Y.real)).T
+        found = cls(lam, right, left, np.linalg.norm(A, axis=(1, 2)))
+        p, j = np.nonzero((lam.imag > 0.0) & (lam.imag <= HALF * np.abs(lam)))
+        if p.size:
+            pair = np.stack([j, j + 1], axis=1)
+            lam[p[:, None], pair], right[p[:, None], :, pair], left[p[:, None], pair] = (
+                found._separated(p, pair)
+            )
+        return found
+
+    def _separated(self, p: Index, pair: Index) -> tuple[Complex, Array, Array]:
+        """Some pairs (N, 2) of matrices p (N,), those of a double real eigenvalue separated; their
+        values, columns and rows."""
+        rows = p[:, None]
+        parts = self.right[rows, :, pair], self.left[rows, pair]
+        x, y = (part[:, 0] + 1j * part[:, 1] for part in parts)
+        X, Y = (np.stack([each, each.conj()], axis=2) for each in (x, 0.5 * y))
+        lam, X, Y = separated(self.values[rows, pair], X, Y, self.norms[p])
+        double = (lam.imag == 0.0)[:, :1, None]
+        columns, others = X.real.swapaxes(1, 2), Y.real.swapaxes(1, 2)
+        return lam, np.where(double, columns, parts[0]), np.where(double, others, parts[1])
+
+    def of_point(self, p: int, index: Index) -> Complex:
+        """Right vectors (n, k) of one matrix."""
+        one = RealEigenpairs(*(table[p : p + 1] for table in vars(self).values()))
+        return np.asarray(one.columns(index[None])[1][0])
+
+    def columns(self, index: Index) -> tuple[Complex, Complex, Complex]:
+        """Values (P, k), right and left vectors (P, n, k) of some of each matrix, index (P, k)."""
+        lam = np.take_along_axis(self.values, index, 1)
+        sign = np.sign(lam.imag)
+        real, imaginary = index - (sign < 0.0), index + (sign > 0.0)
+        right, rows = self.right.swapaxes(1, 2), np.arange(len(lam))[:, None]
+        X, Y = (
+            table[rows, real] + 1j * sign[:, :, None] * table[rows, imaginary]
+            for table in (right, self.left)
+        )
+        Y *= np.where(sign == 0.0, 1.0, 0.5)[:, :, None]
+        return lam, X.swapaxes(1, 2), Y.swapaxes(1, 2)
 
 
-def _lowest(A: Array, spread: Array, k: int, frequency: Array) -> tuple[Complex, Complex, Complex]:
-    """The k lowest eigenpairs of matrices (P, 2r, 2r) from all of them; NaN for none."""
-    lam, X, Y = separated(*eigenpairs(A), spread)
-    upper = lam.imag >= 0.0
-    size = np.where(upper, _sizes(A, lam, X, frequency), np.inf)
-    order = np.lexsort((lam.real, lam.imag, size), axis=1)[:, :k]
-    lam = np.where(np.take_along_axis(upper, order, 1), np.take_along_axis(lam, order, 1), np.nan)
-    X, Y = (np.take_along_axis(vectors, order[:, None, :], 2) for vectors in (X, Y))
-    return lam, X, Y
-
-
-def _sizes(A: Array, lam: Complex, X: Complex, frequency: Array) -> Array:
+def _sizes(A: Array, found: RealEigenpairs, frequency: Array) -> Array:
     """By which the modes of state matrices are ordered (modal/eigen/spectrum.py), (P, 2r)."""
-    r = frequency.shape[1]
+    r, lam = frequency.shape[1], found.values
     out = np.abs(lam)
     E = -A[:, r:, r:]
     damping = np.abs(E + E.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
     damped = damping > ZERO * np.abs(E).max(axis=(1, 2), initial=0.0)
-    some = np.flatnonzero(damped & overdamped(lam).any(axis=1))
-    if some.size:
-        q, v = X[some, :r], X[some, r:]
+    slow = overdamped(lam) & (lam.imag >= 0.0) & damped[:, None]
+    for p in np.flatnonzero(slow.any(axis=1)):
+        j = np.flatnonzero(slow[p])
+        state = found.of_point(p, j)
+        q, v = state[:r], state[r:]
         # The larger half of a state carries its shape with the smaller error.
-        by_q = np.linalg.norm(q, axis=1) >= np.linalg.norm(v, axis=1)
-        shapes = np.where(by_q[:, None], q / frequency[some][:, :, None], v)
-        images = -(A[some, r:, :r] * frequency[some][:, None]) @ shapes
-        forms = ((shapes.conj() * images).sum(axis=1), (np.abs(shapes) ** 2).sum(axis=1))
-        out[some] = sizes(lam[some], *forms)
+        by_q = np.linalg.norm(q, axis=0) >= np.linalg.norm(v, axis=0)
+        shapes = np.where(by_q, q / frequency[p][:, None], v)
+        images = times(-A[p, r:, :r] * frequency[p], shapes)
+        forms = ((shapes.conj() * images).sum(axis=0), (np.abs(shapes) ** 2).sum(axis=0))
+        out[p, j] = sizes(lam[p, j], *forms)
     return out

@@ -8,9 +8,10 @@ left, until the eigenvalues of all instants are as accurate as asked for.
 
 The error of an eigenvalue by a basis that holds both its vectors nearly is of second order: with
 the residuals ρ = Q(λ)q and ϱ = Q(λ)ᴴu of the full order, both orthogonal to V, what V leaves out
-responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'(λ)q). The entries of the
-matrices are off by what the polynomial and round-off are; their changes of λ, of any sign, add up
-as squares.
+responds by Q(λ)⁻¹ρ ≈ K⁻¹ρ, and λ changes by ϱᴴK⁻¹ρ / (uᴴQ'(λ)q). What the small eigensolution
+leaves along V, round-off of the largest |λ|, is of first order: λ is corrected by
+−uᴴρ / (uᴴQ'(λ)q), of modes beyond those wanted this is the bound. The entries of the matrices are
+off by what the polynomial and round-off are; their changes of λ, of any sign, add up as squares.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.quadratic import times
 from modal.eigen.tolerances import BLOCK, EPS, WEAK
 from modal.reduction.affine import Freeze, Point
 from modal.reduction.error_bounds import ErrorBounds
@@ -127,14 +129,15 @@ class SmoothSpace(Space):
 
     def on(self, points: Array) -> SmoothInstants:
         """The times on the basis."""
-        return SmoothInstants(np.ascontiguousarray(self.motion(points)), points)
+        motion = self.family.motion.matrices if self.complete else self.motion
+        return SmoothInstants(np.ascontiguousarray(motion(points)), points)
 
-    def lowest(self, at: SmallMatrices, k: int) -> SmallModes:
-        """The lowest modes of every time: |q| = 1, uᴴQ'(λ)q = 1.
+    def lowest(self, at: SmallMatrices, k: int, every: bool = False) -> SmallModes:
+        """The lowest modes of every time, or all: |q| = 1, uᴴQ'(λ)q = 1.
 
         Raises BasisError where there are fewer than wanted.
         """
-        modes = solve_matrices(at.matrices, k)
+        modes = solve_matrices(at.matrices, k, every)
         values = modes.eigenvalues
         if np.isnan(values[:, : self.wanted]).any():
             raise BasisError("track: an instant has fewer modes than asked for")
@@ -151,23 +154,30 @@ class SmoothSpace(Space):
 
     def solve(self, points: Array, every: bool = False) -> CertifiedModes:
         """Modes and bounds of times in the present basis, as many as wanted, or all."""
-        at, full = self.on(points), self.family.motion.matrices(points)
-        modes = self.lowest(at, 2 * self.V.shape[1] if every else self.wanted)
-        if every:
-            last = np.flatnonzero(~np.isnan(modes.eigenvalues).all(axis=0)).max(initial=-1)
-            modes = modes.first(max(self.wanted, last + 1))
-        values, q, u = modes.eigenvalues, self.V @ modes.right, self.V @ modes.left
-        dual = quadratic(transposed(full), values.conj(), u)
+        at = self.on(points)
+        full = at.matrices if self.complete else self.family.motion.matrices(points)
+        modes = self.lowest(at, self.wanted, every)
+        values, right, left = modes.eigenvalues, modes.right, modes.left
+        # Errors of entries, and of products with V, are of any sign: their squares add up.
+        Q, U = (x * x.conj() for x in (right, left))
+        if not self.complete:
+            right, left = times(self.V, right), times(self.V, left)
+            Q, U = self.V**2 @ Q, self.V**2 @ U
+        residual = quadratic(full, values, right)
+        # What the small eigensolution leaves, of first order, as uᴴQ'(λ)q = 1.
+        step = (left.conj() * residual).sum(axis=1)
+        values, by_basis = np.asarray(values - step), SAFETY * np.abs(step)
+        modes = replace(modes, eigenvalues=values)
+        w = slice(self.wanted)
+        dual = quadratic(transposed(full), values[:, w].conj(), left[:, :, w])
         try:
-            response = solved(full[2], quadratic(full, values, q))
+            response = solved(full[2], residual[:, :, w])
         except np.linalg.LinAlgError:
             raise BasisError("track: the stiffness of an instant is singular") from None
         # For K⁻¹ instead of Q(λ)⁻¹.
-        by_basis = SAFETY * np.abs((dual.conj() * response).sum(axis=1))
-        # Errors of entries, and of products with V, are of any sign: their squares add up.
-        Q, U = (self.V**2 @ np.abs(x) ** 2 for x in (modes.right, modes.left))
-        squares = quadratic(self.errors[:, None] ** 2, np.abs(values) ** 2 + 0j, Q).real
-        rounded = SAFETY * np.sqrt((U * squares).sum(axis=1))
+        by_basis[:, w] = SAFETY * np.abs((dual.conj() * response).sum(axis=1))
+        squares = quadratic(self.errors[:, None] ** 2, values * values.conj(), Q).real
+        rounded = SAFETY * np.sqrt((U.real * squares).sum(axis=1))
         error, norm = by_basis + rounded, np.sqrt(by_basis)
         bounds = ErrorBounds(error, error / modes.condition, rounded / modes.condition, norm, norm)
         at = replace(at, response=response, dual=dual, whole=full[2])
@@ -176,6 +186,8 @@ class SmoothSpace(Space):
     def _grow(self, found: CertifiedModes, lacking: float = 0.1) -> bool:
         """Add the directions that the modes lack most, of modes whose error is more than this part
         of the accuracy."""
+        if self.complete:
+            return False
         at, ratio, before = found.instants, self.accepted(found), self.V.shape[1]
         assert isinstance(at, SmoothInstants)
         p, i = np.nonzero(ratio > lacking)
@@ -204,14 +216,14 @@ class SmoothSpace(Space):
         if 2 * W.shape[1] > len(W):
             if len(W) > self.whole:
                 raise BasisError("track: the basis is no smaller than the model")
-            W = np.eye(len(W))
-        self.V = np.asarray(la.solve_triangular(self.root, W))
+            self.V = np.eye(len(W))
+        else:
+            self.V = np.asarray(la.solve_triangular(self.root, W))
 
     def completed(self) -> Self:
         """The whole space."""
         other = copy.copy(self)
-        other._add(np.eye(self.family.n), 0.0)
-        other.refresh()
+        other.V = np.eye(self.family.n)
         return other
 
     @property
@@ -220,7 +232,9 @@ class SmoothSpace(Space):
         return self.V
 
     def embedding(self, before: Array) -> Array:
-        """An earlier basis in the present one."""
+        """An earlier basis in the present one, orthonormal in energy unless it is the whole."""
+        if self.complete:
+            return before
         return np.asarray((self.root @ self.V).T @ (self.root @ before))
 
     def represents(self, system: FrozenSystem, at: Array) -> bool:

@@ -166,7 +166,7 @@ class Recorder:
         self._meetings: list[Encounter] = []
         self._source = source
         self._follower = Follower(self._extra, self.rules, float(np.ptp(self.at)))
-        self._extras = 0
+        self._extras, self._solved = 0, dict[float, Snapshot]()
 
     @property
     def count(self) -> int:
@@ -191,7 +191,7 @@ class Recorder:
             self.state = State(1, snapshot, {}, self._reported(snapshot))
             return
         del self._meetings[self.state.meetings :]
-        self._extras = self.state.extra
+        self._extras, self._solved = self.state.extra, {}
         if self.count == 1 and a.clusters:
             # The first instant: the next one determines the basis of its clusters.
             a = align(a, snapshot)
@@ -235,8 +235,10 @@ class Recorder:
 
     def _extra(self, at: float) -> Snapshot:
         assert self._source is not None
-        self._extras += 1
-        return self._source.snapshot(at)
+        if at not in self._solved:
+            self._extras += 1
+            self._solved[at] = self._source.snapshot(at)
+        return self._solved[at]
 
     def _extend(self, a: Snapshot, step: Step, spin: float, index: Index, track: Index) -> None:
         b, match, state = step.b, step.match, self.state

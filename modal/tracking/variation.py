@@ -44,7 +44,7 @@ from scipy.optimize import linear_sum_assignment
 from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.tolerances import GROUP, ZERO
-from modal.reduction.reduced_eigen import eigenpairs
+from modal.reduction.reduced_eigen import RealEigenpairs
 from modal.types import Array, Complex, Index, Mask
 
 # Relative singular value below which a direction is left out of a space that need not hold the
@@ -328,7 +328,7 @@ def _matched(
     A = np.zeros((P, 2 * m, 2 * m))
     A[:, :m, m:] = np.eye(m)
     A[:, m:] = -np.linalg.solve(M, np.concatenate([K, C], axis=2))
-    values, right, left = eigenpairs(A)
+    values, right, left = RealEigenpairs.of(A).columns(np.tile(np.arange(2 * m), (P, 1)))
     X = product(W, right[:, :m])
     Y = product(W, solved(transposed(M), left[:, m:]))
     M, C, _ = near

@@ -22,10 +22,12 @@ from assembly.errors import InputError, StorageError
 from assembly.linalg.combination import Combination
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.solve import solve
-from modal.maps import stability_maps
+from modal.maps import methods, stability_maps
 from modal.maps.grid import Grid
+from modal.maps.methods import BodyMethod
 from modal.maps.stability_maps import stability_map
-from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, UNDECIDED, judge
+from modal.proofs.judge import DIVERGENCE, FLUTTER, STABLE, UNDECIDED, WORDS, judge
+from modal.proofs.verdict import stability
 from modal.reduction import body_space
 from modal.reduction.affine import AffineFamily
 from modal.reduction.affine import terms_together as together
@@ -140,6 +142,41 @@ def test_a_basis_that_holds_everything_is_not_trained(monkeypatch: pytest.Monkey
     grid = stability_map(small, axis=(0, 0, 1), k=4, checks=0, **axes)
     assert grid.attrs["solver"] == "certified reduced basis"
     assert sum(solved) <= 2 * grid.verdict.size
+
+
+def test_verdicts_that_need_all_modes_come_from_the_whole_space(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A damper on one node leaves no box. Against `stability` of the points; 96 unknowns."""
+    shaft = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 16, clamped="start")
+    body = assembly.attach_damper(shaft, "end", 30.0 * np.diag([1.0, 2.0, 3.0]))
+    axes = dict(omega=np.linspace(20.0, 100.0, 3), epsilon=np.linspace(50.0, 6e4, 3))
+    axis = (0.0, 1.0, 0.3)
+    verdict, stages = methods.FullMethod.verdict, []
+
+    def whole(self: BodyMethod) -> Any:
+        stages.append(whole_of(self))
+        return stages[-1]
+
+    def alone(self: methods.FullMethod, *arguments: Any) -> Any:
+        raise AssertionError("a point was judged by itself")
+
+    whole_of = BodyMethod.whole
+    monkeypatch.setattr(BodyMethod, "whole", whole)
+    monkeypatch.setattr(methods.FullMethod, "verdict", alone)
+    found = stability_map(body, k=4, checks=0, axis=axis, **axes)
+    monkeypatch.setattr(methods.FullMethod, "verdict", verdict)
+    assert stages and all(space is not None and space.complete for space in stages)
+    for i, omega in enumerate(axes["omega"]):
+        for j, epsilon in enumerate(axes["epsilon"]):
+            due = stability(body.freeze(omega=omega, epsilon=epsilon, axis=axis), k=4)
+            here = found.isel(omega=i, epsilon=j)
+            assert WORDS[int(here.verdict)] == due.verdict
+            # The map's growth rate of a stable point is that of the modes wanted.
+            apart = due.growth_rate - float(here.growth_rate)
+            bound = float(here.error_bound) + due.error_bound
+            assert abs(apart) <= bound or (apart > 0.0 and due.verdict == "stable")
+    assert {STABLE, DIVERGENCE} == set(np.unique(found.verdict))
 
 
 def test_a_model_that_makes_new_matrices_is_solved_point_by_point() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.linalg as la
@@ -17,11 +18,11 @@ from modal.maps import methods
 from modal.maps.grid import Grid
 from modal.maps.methods import FullMethod
 from modal.maps.stability_maps import stability_map
-from modal.maps.stacks import StackFamily
+from modal.maps.stacks import StackFamily, SystemStack
 from modal.proofs.all_modes import beyond_precision
 from modal.proofs.box import is_empty, stay_apart
 from modal.proofs.verdict import stability
-from modal.tracking.smooth_space import SmoothSpace
+from modal.tracking.smooth_space import SmoothFamily, SmoothSpace
 
 SECTION = assembly.rectangle(0.02, 0.01)
 
@@ -62,6 +63,32 @@ def test_a_map_of_a_mechanism_agrees_with_its_points_one_by_one(elements: int, b
             assert abs(float(here.growth_rate) - alone.growth_rate) <= bound
             size = np.hypot(alone.growth_rate, 2.0 * np.pi * alone.critical_frequency)
             assert float(here.error_bound) <= 1.01e-6 * size
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_slow_modes_beside_fast_overdamped_ones(seed: int) -> None:
+    """λ from 1 to 10⁸: LAPACK errs by up to 10⁻⁸ of the slow ones. Newton's method with 200
+    digits."""
+    n = 6
+    rng, one = np.random.default_rng(seed), np.zeros(1, dtype=int)
+    d = np.diag(np.logspace(0.0, 4.0, n))
+    K, C = (d @ (X @ X.T / n + 0.3 * np.eye(n)) @ d for X in rng.standard_normal((2, n, n)))
+    matrices = np.eye(n), C, K
+    family = SmoothFamily(SystemStack(np.stack(matrices)[:, None]), lambda point: None, "")  # type: ignore[arg-type,return-value]
+    space = SmoothSpace(family, one, 2, 1e-6, whole=n)
+    found = space.completed().solve(one, every=True)
+    with mpmath.workdps(200):
+        M, C, K = (mpmath.matrix(A.tolist()) for A in matrices)
+        for value, bound in zip(
+            found.modes.eigenvalues[0], found.bounds.error_bound[0], strict=True
+        ):
+            z, q, u = mpmath.mpc(complex(value)), *[mpmath.matrix(rng.random(n))] * 2
+            for _ in range(3):
+                Q, S = z * z * M + z * C + K, 2 * z * M + C
+                q, u = mpmath.lu_solve(Q, S * q), mpmath.lu_solve(Q.H, S.H * u)
+                q, u = q / mpmath.norm(q), u / mpmath.norm(u)
+                z -= (u.H * Q * q)[0] / (u.H * S * q)[0]
+            assert float(abs(z - mpmath.mpc(complex(value)))) <= bound <= 1e-6 * abs(value)
 
 
 def test_points_of_a_mechanism_are_frozen_and_judged_together(

@@ -263,8 +263,7 @@ def test_a_stiffness_below_what_its_sums_lose_has_no_sign(lost: float, verdict: 
 
 
 def test_the_bound_of_full_order_modes_of_a_basis_that_lacks_one_shape() -> None:
-    """|λ|² is half of what is missing, as much as the factor of these bounds allows. True error:
-    the eigenvalues of the 2 × 2 matrix."""
+    """|λ|² is half of what is missing. True error: the eigenvalues of the 2 × 2 matrix."""
     ratio, coupling = np.sqrt(0.5), 1e-3
     K = np.array([[0.5, coupling], [coupling, 1.0]])
     e = np.array([[1.0], [0.0]])
@@ -278,7 +277,7 @@ def test_the_bound_of_full_order_modes_of_a_basis_that_lacks_one_shape() -> None
     none = np.zeros((2, 0, 1, 1))
     projected: Any = SimpleNamespace(
         matrices=np.stack([np.eye(1), K[:1, :1]]), frequency=np.ones(1), overlap=np.zeros((0, 1)),
-        images=none,
+        images=none, resolved=1.0,
     )  # fmt: skip
     instants = Instants.of_body(projected, point)
     modes = small(np.array([1j * ratio]))

@@ -50,6 +50,7 @@ def test_refinement_from_little_equals_lapack(kind: str, given: int) -> None:
         reference = reducer.reference
         basis = ReducedBasis(reducer.family, reference, random_sketches(reference))
         basis.include(in_parts(reducer.basis.lift(shapes)))
+        basis.resolved = reducer.basis.resolved
         poor = copy.copy(reducer)
         poor.parts = {BODY: basis}
         random = {BODY: random_shapes(basis)}
@@ -88,6 +89,27 @@ def test_a_missing_mode_is_found_out(kind: str, lost: int, monkeypatch: pytest.M
     with pytest.raises(AccuracyError, match="is not within the error bound of any"):
         spot_check(reducer, [at(0.4)], 1)
     reducer.destroy()
+
+
+def test_fast_roots_of_which_nothing_is_claimed_are_not_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Overdamped pairs of which the fast roots have no bound; a slow root that is lost shows."""
+    model, points = Chain(13, damping=50.0), [dict(omega=s) for s in (0.0, 0.4, 0.9)]
+    family = AffineFamily(lambda p: model.freeze(**p), points[-1])
+    space = BodySpace(family, family.coefficients(points), K, 1e-6)
+    found = space.train(family.coefficients(points))
+    no_bound = np.isinf(found.bounds.error_bound[1])
+    assert 0 < no_bound[:-1].sum() < K - 1
+    assert (found.modes.eigenvalues[1, no_bound].real < -space.basis.resolved).all()
+    assert spot_check(space, points[1:2], 1) == 1
+    monkeypatch.setattr(module, "full_order_modes", lambda *_: None)  # those of a full solve too
+    assert spot_check(space, points[1:2], 1) == 1
+    monkeypatch.undo()
+    without(space, monkeypatch, int(np.flatnonzero(~no_bound)[0]))
+    with pytest.raises(AccuracyError, match="is not within the error bound of any"):
+        spot_check(space, points[1:2], 1)
+    space.destroy()
 
 
 def test_half_of_a_double_mode_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
