@@ -206,7 +206,8 @@ def _block_modes(factors: Array, changes: Array) -> ProductModes:
     ends = suffix[0][-2::-1].transpose(0, 2, 1), prefix[0][:-1]
     share, bounds = float(weights.sum()), np.full(len(values), np.inf)
     if share < 1.0:
-        bounds = _isolated_bounds(values, vectors, weights, *ends)
+        # The bounds are of first order; products of changes are within the rest.
+        bounds = _isolated_bounds(values, vectors, weights / (1.0 - share) ** 2, *ends)
         left = np.flatnonzero(~np.isfinite(bounds))
         if left.size:
             bounds[left] = eigenvalue_bounds(P, values, float(np.expm1(share)), left)
