@@ -86,8 +86,9 @@ def crosscheck_amplitudes(
     -----
     Frequency and growth rate are those of the first turn of the phase of the coordinate
     yᴴB(q − q₀, q̇), y the left vector; of a real λ the growth rate is that over 1/|λ|. A periodic
-    motion has its exact frequency, whatever its harmonics. The steps are those of the trapezoidal
-    rule, whose error in λ is taken out in closed form. See docs/verdict.md.
+    motion has its exact frequency, whatever its harmonics. The steps are those of the midpoint
+    rule, whose error in λ is taken out in closed form; amplitudes are those of their middles. See
+    docs/verdict.md.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def _row(
     motion = start.motion(amplitude, cycles, steps)
     t, c, lam = motion.time, motion.coordinate, start.lam
     found = rate_of_turns(t, c) if start.oscillates else _real_rate(t, c, lam)
-    # The trapezoidal rule turns e^{λt} into the powers of (2 + hλ)/(2 − hλ).
+    # The midpoint rule turns e^{λt} into the powers of (2 + hλ)/(2 − hλ).
     found = complex(2.0 / motion.step * np.tanh(0.5 * motion.step * found))
     outcome, last = "diverges", np.nan
     if not motion.failed:
@@ -174,10 +175,9 @@ def _row(
 
 def _real_rate(t: Array, c: Complex, lam: complex) -> complex:
     """Growth rate over 1/|λ|, or to the end, of a mode that does not oscillate."""
-    end, size = min(1.0 / abs(lam), float(t[-1] - t[0])), np.abs(c)
-    if end <= 0.0 or not size.all():
+    if len(t) < 2 or not c.all():
         return complex(np.nan)
-    logs = np.log(size)
+    end, logs = min(1.0 / abs(lam), float(t[-1] - t[0])), np.log(np.abs(c))
     return complex((np.interp(t[0] + end, t, logs) - logs[0]) / end)
 
 

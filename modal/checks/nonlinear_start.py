@@ -23,8 +23,9 @@ from modal.types import Array, Complex
 class Motion:
     """A transient that started in the mode.
 
-    time (T,), s; coordinate (T,), that of the mode, 1 at the start in the linear motion;
-    displacement (T,) of the mode's largest DOF from the equilibrium; step, s; failed: a step did.
+    At the middles of steps, where the midpoint rule has its forces: time (T,), s, from that of the
+    first; coordinate (T,), that of the mode, 1 at the start in the linear motion; displacement (T,)
+    of the mode's largest DOF from the equilibrium; step, s; failed: a step did.
     """
 
     time: Array
@@ -75,8 +76,9 @@ class NonlinearStart:
                     f"t = {self.t:.6g} s are others at {t:.6g} s"
                 )
 
-    def initial(self, amplitude: float) -> tuple[Array, Array]:
-        """Displacement and velocity (n,): the mode's, and what fast vibrations are in balance with.
+    def initial(self, amplitude: float) -> tuple[Array, Array, Array]:
+        """Displacement, velocity and acceleration (n,): the mode's, and what fast vibrations are in
+        balance with.
 
         A bent beam is shorter in projection; without that its axial vibration starts as well. With
         x the shape, q₀ its displacement and a its acceleration, Newton's method solves
@@ -98,7 +100,7 @@ class NonlinearStart:
             q, mu = q + change[:-1], mu + float(change[-1])
             if np.linalg.norm(change[:-1]) <= STEP_TOLERANCE * np.linalg.norm(q):
                 self.model.displaced(self.t, q, v, 0.0 * q)  # as `integrate` starts
-                return q, v
+                return q, v, a + mu * x
         raise ConvergenceError(
             f"crosscheck_amplitudes: no start at the amplitude {amplitude:g}: the other degrees of "
             "freedom do not settle"
@@ -113,7 +115,9 @@ class NonlinearStart:
         pieces = 1 if self.oscillates else parts
         length = self.cycle / pieces
         step = length / -(-steps // pieces)
-        q, v = self.initial(amplitude)
+        # The middle of the first step has the amplitude.
+        q, v, a = self.initial(amplitude)
+        q, v = q - 0.5 * step * v, v - 0.5 * step * a
         times, q_at, v_at, failed = [np.array([self.t])], [q[None]], [v[None]], False
         for n in range(cycles * pieces):
             span = (self.t + n * length, self.t + (n + 1) * length)
@@ -128,11 +132,11 @@ class NonlinearStart:
             q_at.append(response.displacement.values[1:])
             v_at.append(response.velocity.values[1:])
             q, v = q_at[-1][-1], v_at[-1][-1]
-        moved = np.concatenate(q_at) - self.q
-        left = self.left[:, None]
-        c = modal_coordinates(moved, np.concatenate(v_at), self.system, [self.lam], left)[:, 0]
+        ends = np.concatenate(q_at) - self.q, np.concatenate(v_at)
+        moved, velocity = (0.5 * (x[1:] + x[:-1]) for x in ends)
+        c = modal_coordinates(moved, velocity, self.system, [self.lam], self.left[:, None])[:, 0]
         share = amplitude * (0.5 if self.oscillates else 1.0)
-        return Motion(np.concatenate(times), c / share, moved[:, self.largest], step, failed)
+        return Motion(np.concatenate(times)[:-1], c / share, moved[:, self.largest], step, failed)
 
 
 def _largest(system: FrozenSystem, x: Complex) -> int:

@@ -81,6 +81,13 @@ def test_out_of_range_is_a_divergence() -> None:
     assert np.isnan(check.final_amplitude.values[0])
 
 
+def test_a_motion_of_which_no_step_succeeds_diverges() -> None:
+    """The hinge passes 87 degrees in the first eighth of a cycle."""
+    check = modal.crosscheck_amplitudes(pendulum(-GRAVITY), [1.5], cycles=8, steps=16)
+    assert check.outcome.values.tolist() == ["diverges"]
+    assert np.isnan(check.growth_rate.values[0])
+
+
 LINK = dict(m=1.0, J=0.02, L=1.0, k=1.0, c=0.05, P=2.5)
 
 
