@@ -133,9 +133,11 @@ def coupled(own: Array, lam: Complex, condition: Array, there: Array | None = No
     partner = (conditions >= 1.0 / ALIKE) & (conditions <= ALIKE)
     other = np.where(diagonal, np.inf, gap)
     nearest = np.where(partner, np.fmin(other, mirrored), np.inf).min(axis=2, initial=np.inf)
-    root = 2.0 * (own / condition + np.sqrt(own * nearest))
     there = np.broadcast_to(own[:, None, :], (len(own), k, k)) if there is None else there
-    moved = np.fmin(there, 2.0 * (there / condition[:, None] + np.sqrt(there * nearest[:, None])))
+    with np.errstate(invalid="ignore"):  # infinite bounds next to a double eigenvalue
+        root = 2.0 * (own / condition + np.sqrt(own * nearest))
+        moved = 2.0 * (there / condition[:, None] + np.sqrt(there * nearest[:, None]))
+    moved = np.fmin(there, moved)
     apart = np.maximum(gap - np.fmin(own, root)[:, :, None] - moved, 0.0)
     product = np.sqrt(own[:, :, None] * there)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -141,9 +141,9 @@ class SmoothSpace(Space):
         values = modes.eigenvalues
         if np.isnan(values[:, : self.wanted]).any():
             raise BasisError("track: an instant has fewer modes than asked for")
-        right = modes.right / np.linalg.norm(modes.right, axis=1, keepdims=True)
         left = modes.left
         with np.errstate(invalid="ignore"):
+            right = modes.right / np.linalg.norm(modes.right, axis=1, keepdims=True)
             left = left / pairing(at.mass, at.damping, values, left, right).conj()[:, None, :]
         return replace(modes, right=right, left=left)
 
