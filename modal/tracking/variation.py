@@ -43,6 +43,7 @@ from scipy.optimize import linear_sum_assignment
 
 from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.quadratic import times
 from modal.eigen.tolerances import GROUP, ZERO
 from modal.reduction.reduced_eigen import RealEigenpairs
 from modal.types import Array, Complex, Index, Mask
@@ -54,12 +55,6 @@ MAIN = 1e-5
 
 # The matrices of quadratic pencils λ²M + λC + K of P instants, (P, m, m) each.
 Triple: TypeAlias = Array | tuple[Array, Array, Array]
-
-
-def product(A: Array, X: Complex) -> Complex:
-    """Real matrices (P, m, m) times complex columns (P, m, K), in real arithmetic."""
-    wide = A @ _parts(X)
-    return wide.view(complex)
 
 
 def solved(A: Array, X: Complex) -> Complex:
@@ -76,19 +71,19 @@ def quadratic(matrices: Triple, lam: Complex, Q: Complex) -> Complex:
     """(λ²M + λC + K) q of each mode, (P, m, K)."""
     M, C, K = matrices
     row = lam[:, None, :]
-    out = product(M, Q)
+    out = times(M, Q)
     out *= row
-    out += product(C, Q)
+    out += times(C, Q)
     out *= row
-    out += product(K, Q)
+    out += times(K, Q)
     return out
 
 
 def pairing(M: Array, C: Array, lam: Complex, U: Complex, Q: Complex) -> Complex:
     """uᴴ(2λM + C)q of each mode, (P, K)."""
-    image = product(M, Q)
+    image = times(M, Q)
     image *= 2.0 * lam[:, None, :]
-    image += product(C, Q)
+    image += times(C, Q)
     return np.asarray((U.conj() * image).sum(axis=1))
 
 
@@ -208,10 +203,10 @@ def variations(
         images = quadratic((M1, C1, K1), lam, Q)
         change = -np.stack([adjoint(U) @ images, U.swapaxes(1, 2) @ images], axis=1)
     S, S1, row = 0.5 * (K + transposed(K)), 0.5 * (K1 + transposed(K1)), adjoint(Q)
-    mass, mirrored = row @ product(M1, Q), row @ product(M, Q.conj())
+    mass, mirrored = row @ times(M1, Q), row @ times(M, Q.conj())
     own, onward = lam.conj()[:, :, None], lam[:, None, :]
-    energy = own * onward * mass + row @ product(S1, Q)
-    energy_mirrored = own * onward.conj() * mirrored + row @ product(S, Q.conj())
+    energy = own * onward * mass + row @ times(S1, Q)
+    energy_mirrored = own * onward.conj() * mirrored + row @ times(S, Q.conj())
     steady, slope = lam.copy(), diagonal(change[:, 0]).copy()
     error, curvature = np.zeros(lam.shape), np.zeros_like(lam)
     if rate is not None:
@@ -229,14 +224,14 @@ def _curvature(at: Derivatives, change: Complex, lam: Complex, Q: Complex, U: Co
     M1, C1, K1 = at.first
     slope = diagonal(change[:, 0])
     row = adjoint(U)
-    inner = quadratic(at.second, lam, Q) + product(M1, Q) * (2.0 * slope * lam)[:, None, :]
+    inner = quadratic(at.second, lam, Q) + times(M1, Q) * (2.0 * slope * lam)[:, None, :]
     out = -(U.conj() * inner).sum(axis=1)
     for block, (shapes, others) in enumerate(((Q, lam), (Q.conj(), lam.conj()))):
         apart = lam[:, :, None] - others[:, None, :]
         near = np.abs(apart) <= GROUP * np.abs(lam)[:, :, None]
         # y_iᴴ(A′ − λ_iB′)x_j at [i, j]: its lower block is −(λ_iλ_jM′ + λ_jC′ + K′)q_j.
         back = -row @ quadratic((M1, C1, K1), others, shapes)
-        back -= (row @ product(M1, shapes)) * others[:, None, :] * apart
+        back -= (row @ times(M1, shapes)) * others[:, None, :] * apart
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(near, 0.0, back * change[:, block].swapaxes(1, 2) / apart)
         out += 2.0 * terms.sum(axis=2)
@@ -290,7 +285,7 @@ def _steady(
         slope = slope / pairing(M, C0, found, Y, X)
         slope[calm] = 1j * slope[calm].imag
         dM, dC = a * (M1 - other_M), b * _skew(C1 - other_C)
-        change = product(dM, Q) * lam[:, None, :] + product(dC, Q)
+        change = times(dM, Q) * lam[:, None, :] + times(dC, Q)
         error = np.abs((U.conj() * change).sum(axis=1))
     return found, slope, error
 
@@ -305,7 +300,7 @@ def _conservative(C0: Array, K0: Array, whole: Triple) -> Mask:
 def _undamped(M: Array, C0: Array, K0: Array, Q: Complex) -> Complex:
     """iω (P, K), ω ≥ 0, of the vectors Q (P, m, K): −ω²m − ωg + k = 0 with m = qᴴMq, g = −iqᴴC₀q
     and k = qᴴK₀q, where C₀ is skew and K₀ positive definite."""
-    m, c, k = ((Q.conj() * product(A, Q)).sum(axis=1) for A in (M, C0, K0))
+    m, c, k = ((Q.conj() * times(A, Q)).sum(axis=1) for A in (M, C0, K0))
     root = np.sqrt(np.maximum(c.imag**2 + 4.0 * m.real * k.real, 0.0))
     return np.asarray(0.5j * (root - c.imag) / m.real)
 
@@ -329,15 +324,15 @@ def _matched(
     A[:, :m, m:] = np.eye(m)
     A[:, m:] = -np.linalg.solve(M, np.concatenate([K, C], axis=2))
     values, right, left = RealEigenpairs.of(A).columns(np.tile(np.arange(2 * m), (P, 1)))
-    X = product(W, right[:, :m])
-    Y = product(W, solved(transposed(M), left[:, m:]))
+    X = times(W, right[:, :m])
+    Y = times(W, solved(transposed(M), left[:, m:]))
     M, C, _ = near
     sums = lam[:, :, None] + values[:, None, :]
-    MX = product(M, X)
-    ahead = (adjoint(U) @ MX) * sums + adjoint(U) @ product(own, X)
-    behind = (adjoint(Y) @ product(M, Q)) * transposed(sums) + adjoint(Y) @ product(C, Q)
+    MX = times(M, X)
+    ahead = (adjoint(U) @ MX) * sums + adjoint(U) @ times(own, X)
+    behind = (adjoint(Y) @ times(M, Q)) * transposed(sums) + adjoint(Y) @ times(C, Q)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = (Y.conj() * (2.0 * values[:, None, :] * MX + product(C, X))).sum(axis=1)
+        scale = (Y.conj() * (2.0 * values[:, None, :] * MX + times(C, X))).sum(axis=1)
         share = np.abs(ahead * transposed(behind / scale[:, :, None]))
         size = np.maximum(np.abs(lam)[:, :, None], np.abs(values)[:, None, :])
         distance = np.abs(lam[:, :, None] - values[:, None, :]) / size
