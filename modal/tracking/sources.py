@@ -53,7 +53,7 @@ class FullSource:
         system, request = self._freeze(at), self._request
         # A free mobility adds two eigenvalues, which must not replace elastic modes.
         solver = request.solver or request.full
-        modes = solver(system, request.count + 2 * system.rigid.shape[1])
+        modes = solver(system, request.count(system.n, 2 * system.rigid.shape[1]))
         if isinstance(modes, Modes):
             modes = with_zeros(system, modes)
         if not self._named:

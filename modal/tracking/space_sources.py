@@ -49,7 +49,7 @@ class ReducedSource(SpaceSource):
         self, sample: Coefficients, stored: Mapping[str, NDArray[Any]] | None
     ) -> BodySpace:
         request = self._request
-        count = request.count + self._family.rigid.shape[1]
+        count = request.count(self._family.n, self._family.rigid.shape[1])
         return BodySpace(self._family, sample, count, request.tolerance, stored=stored)
 
     def _law(self) -> Interpolant | None:
@@ -116,7 +116,8 @@ class LinkSource(SpaceSource):
     def _new_space(
         self, sample: LinkPoints, stored: Mapping[str, NDArray[Any]] | None
     ) -> LinkSpace:
-        return LinkSpace(self._family, self._request.count, self._request.tolerance, stored)
+        request = self._request
+        return LinkSpace(self._family, request.count(self._family.n), request.tolerance, stored)
 
     def prints(self) -> NDArray[np.float64]:
         probe = LinkProbe(self._family.first)
@@ -150,7 +151,8 @@ class SmoothSource(SpaceSource):
 
     def _new_space(self, sample: Array, stored: Mapping[str, NDArray[Any]] | None) -> SmoothSpace:
         request = self._request
-        return SmoothSpace(self._family, sample, request.count, request.tolerance, stored)
+        count = request.count(self._family.n)
+        return SmoothSpace(self._family, sample, count, request.tolerance, stored)
 
     def _settle(self) -> None:
         super()._settle()
@@ -190,8 +192,7 @@ def _on_space(request: Request, kind: str | None, kept: Kept | None) -> SpaceSou
     machine, moves = linked(first), sweep.name == "time" and sweep.axis is None
     if machine is not None and moves and kind in (None, LinkSource.kind):
         return LinkSource(request, LinkFamily(machine, sweep.freeze_point), kept)
-    large = asked or first.n > request.small
-    if kind in (None, ReducedSource.kind) and large:
+    if kind in (None, ReducedSource.kind):
         some = [{sweep.name: float(value)} for value in sweep.at[: 1 if moves else 3]]
         if any(shares_operators(sweep.freeze_point, points) for points in (some[:1], some)):
             family = AffineFamily(sweep.freeze_point, {sweep.name: start}, sweep.terms)

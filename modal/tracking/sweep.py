@@ -230,15 +230,10 @@ class Request:
     rules: Rules
     checks: int
 
-    @property
-    def count(self) -> int:
-        """Modes that are solved."""
-        return self.k + self.guard
-
-    @property
-    def small(self) -> int:
-        """Degrees of freedom up to which all modes of a value are solved."""
-        return WHOLE if self.every else 0
+    def count(self, n: int, rigid: int = 0) -> int:
+        """Modes that are solved of n degrees of freedom, with some of rigid motions."""
+        every = self.every and self.solver is None and n <= WHOLE
+        return max(self.k + self.guard + rigid, n if every else 0)
 
     @property
     def solver_name(self) -> str:

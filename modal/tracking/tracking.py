@@ -179,8 +179,7 @@ def track(
         raise InputError("rate: it is the rate of a parameter; omit it over times")
 
     def full(system: FrozenSystem, wanted: int) -> Modes:
-        most = system.n if system.n <= request.small else 0
-        return solve(system, max(wanted, most), backend=cast(Backend, request.solver_name))
+        return solve(system, wanted, backend=cast(Backend, request.solver_name))
 
     request = Request(
         sweep, int(k), int(guard), every, backend, solver, full, tolerance, speed, rules,
