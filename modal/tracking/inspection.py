@@ -79,8 +79,8 @@ def _onset_place(
     search: Search,
     bracket: float = 0.45,
 ) -> float:
-    """Where to cut a step with an onset inside: next to the zero of the growth rate where that is
-    smooth, in the middle where modes lock or stop oscillating.
+    """Where to cut a step with an onset inside: next to where the growth rate exceeds its error
+    where that is smooth, in the middle where modes lock or stop oscillating.
 
     bracket: part of the tolerance, on either side, by which an onset that the cubic predicts is
     bracketed.
@@ -90,8 +90,11 @@ def _onset_place(
         steady = (*branches.steady, *branches.steady_slope)
         ends = [complex(x[onset.first]) for x in steady]
         oscillates = ends[0].imag != 0.0 and ends[1].imag != 0.0
-        if oscillates and ends[0].real * ends[1].real < 0.0 and np.all(np.isfinite(ends)):
-            tau = hermite.root(*(x.real for x in ends))
+        level = [float(error[onset.first]) for error in branches.error]
+        heights = [ends[n].real - level[n] for n in (0, 1)]
+        if oscillates and heights[0] * heights[1] < 0.0 and np.all(np.isfinite(ends)):
+            rise, slopes = level[1] - level[0], (ends[2].real, ends[3].real)
+            tau = hermite.root(*heights, *(slope - rise for slope in slopes))
             aside = bracket * search.tolerance / abs(length)
             tau = tau - aside if tau >= 0.5 else tau + aside
             return start + float(np.clip(tau, aside, 1.0 - aside)) * length

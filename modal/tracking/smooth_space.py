@@ -84,8 +84,9 @@ class SmoothFamily:
 
 class SmoothSpace(Space):
     """sample: times, s, of which some make the first basis. stored: `arrays` of an earlier space,
-    which goes on. whole: degrees of freedom up to which a basis of more than half of them becomes
-    the whole space. Raises BasisError where no basis holds the modes."""
+    which goes on. whole: vectors that a basis of more than half the degrees of freedom may have; it
+    becomes the whole space of as many where it would have three quarters of them. Raises BasisError
+    where no basis holds the modes."""
 
     family: SmoothFamily
 
@@ -213,9 +214,9 @@ class SmoothSpace(Space):
             X -= W @ (W.T @ X)
         U, sizes, _ = la.svd(X, full_matrices=False)
         W = np.hstack([W, U[:, sizes > least * sizes[0]][:, :most]])
-        if 2 * W.shape[1] > len(W):
-            if len(W) > self.whole:
-                raise BasisError("track: the basis is no smaller than the model")
+        if W.shape[1] > max(self.whole, len(W) // 2):
+            raise BasisError("track: the basis is no smaller than the model")
+        if 4 * W.shape[1] > 3 * len(W) and len(W) <= self.whole:
             self.V = np.eye(len(W))
         else:
             self.V = np.asarray(la.solve_triangular(self.root, W))

@@ -279,7 +279,10 @@ def _steady(
     for m in {W.shape[1] for W in spaces.values()}:
         p = np.array([n for n, W in spaces.items() if W.shape[1] == m])
         W = np.stack([spaces[n] for n in p.tolist()])
-        found[p], X[p], Y[p] = _matched(W, (M[p], C0[p], K0[p]), C[p], lam[p], Q[p], U[p])
+        near = np.stack([M[p], C0[p], K0[p]])
+        found[p], X[p], Y[p] = _matched(W, near, C[p], lam[p], Q[p], U[p])
+        X[p] -= _outside(near, found[p], X[p])
+        Y[p] -= _outside(transposed(near), found[p].conj(), Y[p])
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = -(Y.conj() * quadratic((M1, C01, K01), found, X)).sum(axis=1)
         slope = slope / pairing(M, C0, found, Y, X)
@@ -309,8 +312,20 @@ def _skew(A: Array) -> Array:
     return np.asarray(0.5 * (A - transposed(A)))
 
 
+def _outside(near: Array, lam: Complex, X: Complex, shift: float = 1e-3) -> Complex:
+    """What vectors on the modes of a window hold too much of the stiffer shapes, (P, m, K): an
+    eigenvalue takes it in second order, its slope in first.
+
+    With the residual ρ = Q(λ)x, orthogonal to the window, that is about K⁻¹ρ. shift: of K by M, a
+    part of the largest |λ|², so that a rigid motion in the window does not make it singular.
+    """
+    M, _, K = near
+    largest = (np.abs(lam) ** 2).max(axis=1, initial=0.0)
+    return solved(K + (shift * largest)[:, None, None] * M, quadratic(near, lam, X))
+
+
 def _matched(
-    W: Array, near: tuple[Array, Array, Array], own: Array, lam: Complex, Q: Complex, U: Complex
+    W: Array, near: Array, own: Array, lam: Complex, Q: Complex, U: Complex
 ) -> tuple[Complex, Complex, Complex]:
     """The eigenpairs of the matrices `near` of P instants that the modes λ, Q, U of those with
     C = own become.
@@ -318,7 +333,7 @@ def _matched(
     They are those on the main directions W (P, n, m) of the modes: an error of relative size e in
     the vectors costs e² in an eigenvalue.
     """
-    M, C, K = (transposed(W) @ A @ W for A in near)
+    M, C, K = transposed(W) @ near @ W
     P, m, _ = M.shape
     A = np.zeros((P, 2 * m, 2 * m))
     A[:, :m, m:] = np.eye(m)

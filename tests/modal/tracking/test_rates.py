@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp, trapezoid
 import modal
 from assembly import FrozenSystem
 from modal.tracking.stencil import Stencil
+from modal.tracking.variation import Derivatives, variations
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 
@@ -207,6 +208,48 @@ def test_drift_and_coupling_match_the_derivative_of_the_matrices() -> None:
         assert tracks["coupling"].values[2, mode] == pytest.approx(coupling, rel=5e-3)
         # The largest curvature up to the end of the interval is a little larger than the first.
         assert 0.9 * interval < tracks["frozen_interval"].values[2, mode] <= 1.005 * interval
+
+
+def test_slopes_of_the_steady_eigenvalues_have_the_shapes_outside_the_window() -> None:
+    """Four of 40 modes of a damped system whose stiffest shapes are a thousand times those of the
+    window: without what the vectors hold of these the slopes are off by more than their size."""
+    n, h, k = 40, 1e-4, 4
+    rng = np.random.default_rng(5)
+    mass, gyroscopic, damping, stiff, *turns = rng.standard_normal((7, n, n))
+    sizes = np.diag(np.append(np.arange(1.0, 5.0), np.geomspace(1e3, 1e4, n - 4)))
+
+    def arrays(t: float) -> np.ndarray:
+        turn = la.expm(0.1 * np.sin(t) * (turns[0] - turns[0].T))
+        M = np.eye(n) + 0.002 * np.sin(0.7 * t) * (mass + mass.T)
+        G = 0.05 * np.cos(t) * (gyroscopic - gyroscopic.T)
+        K = turn @ sizes**2 @ turn.T + 0.01 * (stiff - stiff.T)
+        return np.stack([M, G + 0.001 * damping @ damping.T, K])
+
+    def rate(t: float, part: int) -> np.ndarray:
+        ends = [arrays(t + j * h)[part] for j in (-2, -1, 1, 2)]
+        return (ends[0] - 8.0 * ends[1] + 8.0 * ends[2] - ends[3]) / (12.0 * h)
+
+    def steady(t: float) -> np.ndarray:
+        M, C, K = arrays(t)
+        skew = rate(t, 1)
+        state = first_order((M, C - rate(t, 0), K - 0.25 * (skew - skew.T)))
+        values = la.eigvals(state)
+        return values[values.imag > 0.0][np.argsort(np.abs(values[values.imag > 0.0]))][:k]
+
+    t = 0.4
+    here = arrays(t)
+    values, left, right = la.eig(first_order(here), left=True)
+    wanted = [np.argmin(np.abs(values - lam)) for lam in steady(t)]
+    U = np.linalg.solve(here[0].T, left[n:, wanted])[None]
+    first = np.stack([rate(t, part) for part in range(3)])
+    step = 1e-3
+    second = (arrays(t + step) - 2.0 * here + arrays(t - step)) / step**2
+    at = Derivatives(*(x[:, None] for x in (here, first, second, first)))
+    found = variations(at, values[None, wanted], right[None, :n, wanted], U, 1.0)
+    slope = (steady(t + step) - steady(t - step)) / (2.0 * step)
+    np.testing.assert_allclose(found.steady[0], steady(t), rtol=1e-5)
+    assert np.all(np.abs(found.steady_slope[0].real - slope.real) <= 0.02 * np.abs(slope.real))
+    assert np.all(np.abs(found.steady_slope[0].imag - slope.imag) <= 0.02 * np.abs(slope.imag))
 
 
 @pytest.mark.slow
