@@ -11,6 +11,7 @@ import numpy as np
 
 from assembly.arguments import as_number
 from assembly.errors import FrozenMotionError, InputError
+from modal.eigen.spectrum import overdamped
 from modal.tracking.encounters import (
     Encounter,
     Search,
@@ -44,7 +45,8 @@ class Rules:
     crossing : float, default 1e-6
         Relative least distance of two eigenvalues below which they cross.
     edge : float, default 0.9
-        Fraction of the window's largest |λ| from which a mode may leave the window.
+        Fraction of the window's largest |λ|, of overdamped modes of the largest frequency of their
+        shape, from which a mode may leave the window.
     location : float, default 1e-5
         Accuracy to which an onset is located, as a fraction of the sweep.
     extra : int, default 120
@@ -111,7 +113,7 @@ class Steps:
         aligned = stack.near & ~(stack.defective[:, :, None] | stack.defective[:, None, :])
         alone = ~aligned.any(axis=(1, 2))
         clear &= alone[:-1] & alone[1:]
-        unclear = _doubtful(b, match, predicted, rules) | swaps(a, b, match).any(axis=1)
+        unclear = _doubtful(a, b, match, predicted, rules) | swaps(a, b, match).any(axis=1)
         branches = Branches.of(a, b, match)
         if branches is None:
             return cls(match, clear, unclear, np.zeros_like(unclear))
@@ -196,7 +198,7 @@ class Follower:
             overlap = overlap.told_apart(predicted, b.eigenvalues)
         match = assign(a, b, overlap, predicted)
         heeded = watched & ~overlap.merging if left < rules.halvings - 1 else watched
-        if left > 0 and (heeded & _doubtful(b, match, predicted, rules)).any():
+        if left > 0 and (heeded & _doubtful(a, b, match, predicted, rules)).any():
             return self._middle(a, b), left - 1
         match = replace(match, target=np.where(match.mac >= rules.least_mac, match.target, -1))
         met = []
@@ -350,7 +352,8 @@ def _may_grow(a: Snapshot, branches: Branches | None) -> Mask:
     return np.zeros(a.size, dtype=bool) if branches is None else branches.may_grow
 
 
-def _doubtful(b: Snapshot, match: Match, predicted: Complex, rules: Rules) -> Mask:
+def _doubtful(a: Snapshot, b: Snapshot, match: Match, predicted: Complex, rules: Rules) -> Mask:
     """The modes without a clear continuation, other than by leaving the window."""
-    window = rules.edge * np.abs(b.eigenvalues).max(axis=-1, keepdims=True, initial=0.0)
-    return np.asarray((match.mac < rules.clear_mac) & (np.abs(predicted) < window))
+    window = rules.edge * b.frequency.max(axis=-1, keepdims=True, initial=0.0)
+    reached = np.where(overdamped(a.eigenvalues), a.frequency, np.abs(predicted))
+    return np.asarray((match.mac < rules.clear_mac) & (reached < window))

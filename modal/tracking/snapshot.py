@@ -85,6 +85,13 @@ class Snapshot:
         return [self.taken(n, (self, n)) for n in range(len(self.at))]
 
     @cached_property
+    def frequency(self) -> Array:
+        """By which modes are ordered, rad/s: |λ|, of overdamped ones that of the shape, (K,)."""
+        doubled = np.diagonal(self.energy_gram, axis1=-2, axis2=-1).real
+        strain = doubled - np.abs(self.eigenvalues) ** 2
+        return spectrum.sizes(self.eigenvalues, strain, np.ones_like(strain))
+
+    @cached_property
     def near(self) -> Mask:
         """Which modes of a stack are in clusters, (P, K, K) by pair."""
         lam = self.eigenvalues

@@ -703,3 +703,20 @@ def test_growth_rates_of_a_spin_up_from_the_reduced_basis() -> None:
     over_speed = modal.track(BLADE, omega=100.0 + 50.0 * times, epsilon=50.0, axis=(0, 0, 1), k=4)
     for name in ("growth_rate_corrected", "growth_rate_action", "coupling"):
         np.testing.assert_allclose(over_speed[name], reduced[name], rtol=1e-6, atol=1e-9)
+
+
+class Overdamped:
+    """Damping 0.2 K of six shapes; 40 to 50 rad/s and 50 to 40 rad/s meet at the window's edge."""
+
+    def freeze(self, t: float) -> FrozenSystem:
+        K = np.diag(np.array([10.0, 20.0, 30.0, 40.0 + 10.0 * t, 50.0 - 10.0 * t, 90.0]) ** 2)
+        return FrozenSystem(M=np.eye(6), C=0.2 * K, K=K)
+
+
+def test_overdamped_modes_leave_the_window_by_the_frequency_of_their_shape() -> None:
+    """Every second root, next to −1/b, is smaller than 1.8e2 rad/s inside the window: a mode that
+    leaves is not sought at extra instants."""
+    tracks = modal.track(Overdamped(), times=np.linspace(0.0, 1.0, 8), k=7, guard=0)
+    assert tracks.attrs["extra_instants"] == 0
+    assert (np.isfinite(tracks["eigenvalue"].values).sum(axis=1) == 7).all()
+    assert tracks.sizes["mode"] == 8
