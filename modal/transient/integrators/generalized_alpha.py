@@ -46,10 +46,8 @@ class AlphaParameters:
     def known(self, h: float, start: Array) -> tuple[Array, Array]:
         """q, v and a (3, n) at the end of a step from `start`, and q̄, v̄ and ā, both less their
         part by a at the end."""
-        q, v, a = start
-        end = np.stack(
-            [q + h * v + h * h * (0.5 - self.beta) * a, v + h * (1.0 - self.gamma) * a, 0.0 * a]
-        )
+        by_a = h * h * (0.5 - self.beta), h * (1.0 - self.gamma)
+        end = np.array([[1.0, h, by_a[0]], [0.0, 1.0, by_a[1]], [0.0, 0.0, 0.0]]) @ start
         return end, (1.0 - self.shares) * end + self.shares * start
 
     def weights(self, h: float) -> Array:
@@ -83,7 +81,7 @@ class GeneralizedAlpha(AlphaParameters):
 
     def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         """From t to t + h."""
-        start, t_star = np.stack([state.q, state.v, state.carried]), t + (1.0 - self.alpha_f) * h
+        start, t_star = np.array([state.q, state.v, state.carried]), t + (1.0 - self.alpha_f) * h
         here, (end, (q, v, a)) = self.equations.at(t_star), self.known(h, start)
         rhs = self.load(t_star) - here.damping @ v - here.stiffness @ q - here.M @ a
         S = self._matrix(h, 0.0 if self.equations.constant else t_star)
