@@ -221,11 +221,11 @@ class DeformedState:
 
     @cached_property
     def residual(self) -> Array:
-        """What is out of balance, R = TᵀF (n,), N and N·m."""
-        pattern = self.motion.elastic.moving_pattern
-        T, force = self._transform(self.rows).value, self.force
-        found = pattern.reduce_vector(force.reshape(-1, force.shape[-1]), T)
-        return np.asarray(found.reshape(*force.shape[:-1], -1))
+        """What is out of balance, R = TᵀF (n,), N and N·m: F + Gᵀλ at the independent DOFs."""
+        m, total = self.motion, self.force.copy()
+        held = self.multipliers[..., None, m.held] @ self.rows.G[0][..., m.held, :]
+        total[..., m.topology.touched] += held[..., 0, :]
+        return np.asarray(total[..., m.masters])
 
     @cached_property
     def multipliers(self) -> Array:

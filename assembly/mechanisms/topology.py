@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,9 @@ class Topology:
         place = np.full((len(points), 6), len(self.units), dtype=np.intp)
         place[tuple(self.units.T)] = np.arange(len(self.units))
         of_entries = place[row_points].reshape(-1, 12)
+        # Two points of each joint or bushing: no condition couples units of others.
+        bounds = np.searchsorted(self.units[:, 0], np.arange(0, len(points) + 1, 2)).tolist()
+        self._tied = [slice(*pair) for pair in pairwise(bounds)]
         self.unit_of: Index = np.where(self.read, of_entries, len(self.units))
         self._pair_sum = self._find_pair_sum()
         self.motions = self._find_motions()
@@ -210,15 +214,7 @@ class Topology:
 
     def spread(self, gradient: Array) -> Array:
         """Gradients (..., rows, 12) over the constrained DOFs, (..., rows, J)."""
-        return self.spread_units(self.on_units(gradient))
-
-    def spread_units(self, values: Array, seen: Array | None = None) -> Array:
-        """Values (..., k, units) over the constrained DOFs, (..., k, J).
-
-        seen: as of `curvature`.
-        """
-        if seen is not None:
-            return np.asarray(values @ seen)
+        values = self.on_units(gradient)
         flat = values.reshape(-1, len(self.units))
         return np.asarray((self._onto @ flat.T).T).reshape(*values.shape[:-1], -1)
 
@@ -279,9 +275,14 @@ class Topology:
         DOFs, so the gradient matters too. seen, fitted: of the points where the bodies are
         deformed; `self.seen` and `self.fitted` at rest.
         """
-        out = self.on_pairs(factors, hessian)
-        for _ in range(2):  # each time one side of the pairs
-            out = self.spread_units(out, seen).swapaxes(-1, -2)
+        pairs, J = self.on_pairs(factors, hessian), len(self.touched)
+        out = np.zeros((*factors.shape[:-1], J, J))
+        for own in self._tied:
+            motions = (self.seen if seen is None else seen)[..., own, :]
+            dofs = np.flatnonzero(motions.reshape(-1, J).any(axis=0))
+            motions = motions[..., dofs]
+            turned = motions.swapaxes(-1, -2)
+            out[..., dofs[:, None], dofs] += turned @ pairs[..., own, own] @ motions
         wrench = (factors[..., None, :] @ self.on_units(gradient))[..., 0, :]
         for number, (slots, second) in (self.fitted if fitted is None else fitted).items():
             mine = (self.units[:, 0] == number) & (self.units[:, 1] >= 3)

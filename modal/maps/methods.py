@@ -215,11 +215,7 @@ class SpaceMethod(Method):
             apart[left] = self.whole_is_full and space.complete
             for p, verdict in zip(left, judged, strict=True):
                 verdicts[p] = verdict
-        full, final = FullMethod(self.grid, self.k), np.zeros(len(points), dtype=bool)
-        self._by_all_modes(verdicts, at)
-        undecided = _undecided(verdicts)
-        if undecided:
-            final[undecided] = self.hopeless(at.take(undecided))
+        full, final = FullMethod(self.grid, self.k), self.by_all_modes(verdicts, at)
         decided = [
             full.verdict(p, v, self.frozen(at, i))
             if v is None or (v.verdict == UNDECIDED and not final[i])
@@ -228,28 +224,10 @@ class SpaceMethod(Method):
         ]
         return columns(decided, apart)
 
-    def _by_all_modes(self, verdicts: list[Verdict | None], at: Any) -> None:
-        """Replace the undecided ones of a tile, if that decides half of the first five."""
-        left = np.array(_undecided(verdicts), dtype=np.intp)
-        whole = self.whole() if left.size else None
-        first = left[spread(len(left), 5)]
-        for some in (first, np.setdiff1d(left, first)):
-            if whole is None or not some.size:
-                break
-            judged = self._verdicts(whole, at.take(some), False)[0]
-            decided = [(i, v) for i, v in zip(some, judged, strict=True) if v.verdict != UNDECIDED]
-            for i, verdict in decided:
-                verdicts[i] = verdict
-            if 2 * len(decided) < len(some):
-                break
-
-    def whole(self) -> Any:
-        """A space of all modes for many points, where one may decide what others do not."""
-        return None
-
-    def hopeless(self, points: Any) -> Mask:
-        """Undecided points (P,) of whose modes LAPACK cannot tell more."""
-        return np.zeros(len(points), dtype=bool)
+    def by_all_modes(self, verdicts: list[Verdict | None], at: Any) -> Mask:
+        """Decide undecided points (P,) of a tile together, where all modes may; of whose modes
+        LAPACK cannot tell more."""
+        return np.zeros(len(verdicts), dtype=bool)
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """The space of the whole map."""
@@ -370,21 +348,29 @@ class BodyMethod(SpaceMethod):
             space.fill()
         return found
 
-    def whole(self) -> ProvingSpace | None:
-        """Where modes may decay, up to 300 degrees of freedom."""
-        if self.space.complete or not self.space.box.damped or self.family.n > ALL_MODES:
-            return None
+    def by_all_modes(self, verdicts: list[Verdict | None], at: Coefficients) -> Mask:
+        """Where modes may decay, up to 300 degrees of freedom, if that decides half of the first
+        five."""
+        final, space, left = super().by_all_modes(verdicts, at), self.space, _undecided(verdicts)
+        if space.complete and left.size:
+            points = at.take(left)
+            symmetric = self.family.conservative(points) | ~points.damping.any(axis=1)
+            modes, _ = space.selected(space.on(points), every=True)
+            final[left] = beyond_precision(modes.eigenvalues, symmetric)
+        if space.complete or not (left.size and space.box.damped) or self.family.n > ALL_MODES:
+            return final
         if self._whole is None:
-            self._whole = self.space.branch(self.tolerance)
+            self._whole = space.branch(self.tolerance)
             self._whole.fill()
-        return self._whole
-
-    def hopeless(self, points: Coefficients) -> Mask:
-        if not self.space.complete:
-            return super().hopeless(points)
-        symmetric = self.family.conservative(points) | ~points.damping.any(axis=1)
-        modes, _ = self.space.selected(self.space.on(points), every=True)
-        return beyond_precision(modes.eigenvalues, symmetric)
+        first = left[spread(len(left), 5)]
+        for some in (first, np.setdiff1d(left, first)):
+            judged = self._verdicts(self._whole, at.take(some), False)[0] if some.size else []
+            decided = [(i, v) for i, v in zip(some, judged, strict=True) if v.verdict != UNDECIDED]
+            for i, verdict in decided:
+                verdicts[i] = verdict
+            if 2 * len(decided) < len(some):
+                break
+        return final
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
         """From the tile's corners and middle; none where only all modes can prove anything, or
@@ -467,10 +453,13 @@ class StackMethod(SpaceMethod):
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
         return found, proof, settled, np.full(len(points), not space.complete)
 
-    def hopeless(self, points: Array) -> Mask:
-        symmetric = [Quadratic(self.family.system(p)).reversible for p in points]
-        modes = solve_matrices(self.family.motion.matrices(points), self.k, every=True)
-        return beyond_precision(modes.eigenvalues, np.array(symmetric))
+    def by_all_modes(self, verdicts: list[Verdict | None], at: Array) -> Mask:
+        final, left = super().by_all_modes(verdicts, at), _undecided(verdicts)
+        if left.size:
+            symmetric = [Quadratic(self.family.system(p)).reversible for p in at[left]]
+            modes = solve_matrices(self.family.motion.matrices(at[left]), self.k, every=True)
+            final[left] = beyond_precision(modes.eigenvalues, np.array(symmetric))
+        return final
 
     def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
         """From some of the points, checked; the whole space where that is small."""
@@ -514,8 +503,8 @@ class StackMethod(SpaceMethod):
         return self.space if needed.max() < self.tolerance else self.space.completed()
 
 
-def _undecided(verdicts: Sequence[Verdict | None]) -> list[int]:
-    return [i for i, v in enumerate(verdicts) if v and v.verdict == UNDECIDED]
+def _undecided(verdicts: Sequence[Verdict | None]) -> Index:
+    return np.array([i for i, v in enumerate(verdicts) if v and v.verdict == UNDECIDED], np.intp)
 
 
 def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:

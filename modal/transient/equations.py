@@ -130,11 +130,9 @@ class TabulatedModel(SecondOrderModel):
 
     def __init__(self, motion: InterpolatedMotion) -> None:
         super().__init__(motion)
-        self.motion, self.pattern = motion, SharedPattern(motion.pattern)
-        entries = motion.on_entries(*ROLES)
-        table = np.zeros((*entries.table.shape[:2], len(self.pattern.rows)))
-        table[:, :, self.pattern.places] = entries.table
-        self._values = SeparatedArrays(replace(entries, table=table))
+        self.motion = motion
+        entries, self.pattern = on_pattern(motion, *ROLES)
+        self._values = SeparatedArrays(entries)
         self._systems = lru_cache(maxsize=REMEMBERED)(motion.freeze)
         self._together = lru_cache(maxsize=2)(self._block)
 
@@ -163,6 +161,16 @@ class TabulatedModel(SecondOrderModel):
     def _on(self, values: Sequence[Array]) -> TabulatedInstant:
         """values: of each role, (entries,)."""
         return TabulatedInstant(*(OnPattern(self.pattern, part) for part in values))
+
+
+def on_pattern(
+    motion: InterpolatedMotion, *groups: tuple[str, ...]
+) -> tuple[Interpolant, SharedPattern]:
+    """The sums of named parts over a motion, as values on a symmetric pattern."""
+    entries, pattern = motion.on_entries(*groups), SharedPattern(motion.pattern)
+    table = np.zeros((*entries.table.shape[:2], len(pattern.rows)))
+    table[:, :, pattern.places] = entries.table
+    return replace(entries, table=table), pattern
 
 
 class FirstOrderModel:

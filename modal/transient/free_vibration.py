@@ -21,10 +21,10 @@ from assembly.system.frozen import FrozenSeries, FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL
 from modal.reduction.interpolated_motion import InterpolatedMotion
-from modal.reduction.interpolation import Interpolant, SeparatedArrays
+from modal.reduction.interpolation import SeparatedArrays
 from modal.transient.collocated import PHASE, STAGES, Collocation, Matrices, Sparse
 from modal.transient.decoupled import WITHIN, Frames, propagated
-from modal.transient.equations import GROUPS, SecondOrderModel, freezer, potential
+from modal.transient.equations import GROUPS, SecondOrderModel, freezer, on_pattern, potential
 from modal.transient.initial import initial_state
 from modal.transient.measures import DisplacementNorm
 from modal.transient.records import Recorder, Vibration, chosen_probes, run_attributes
@@ -139,8 +139,8 @@ def _sparse(
 
 def _sparse_matrices(motion: InterpolatedMotion) -> Matrices:
     """M, C + D and K at times, sparse."""
-    entries, pattern = _on_pattern(motion)
-    read = SeparatedArrays(replace(entries, table=entries.table[:, :3]))
+    entries, pattern = on_pattern(motion, *GROUPS[:3])
+    read = SeparatedArrays(entries)
     return lambda times: Sparse(pattern, np.stack(read.many(times)))
 
 
@@ -243,17 +243,9 @@ def _balance_of_constant(system: FrozenSystem, states: Array) -> tuple[Array, Ar
     return energy, (v * (bent - (D @ v.T + K @ q.T).T)).sum(axis=1)
 
 
-def _on_pattern(motion: InterpolatedMotion) -> tuple[Interpolant, SharedPattern]:
-    """M, C + D, all stiffness and that of the potential on a symmetric pattern."""
-    entries, pattern = motion.on_entries(*GROUPS), SharedPattern(motion.pattern)
-    table = np.zeros((*entries.table.shape[:2], len(pattern.rows)))
-    table[:, :, pattern.places] = entries.table
-    return replace(entries, table=table), pattern
-
-
 def _balance(motion: InterpolatedMotion, times: Array, states: Array) -> Array:
     """½ q̇ᵀMq̇ + ½ qᵀSq of states (R, 2n), and its rate along the motion: forms on one pattern."""
-    entries, pattern = _on_pattern(motion)
+    entries, pattern = on_pattern(motion, *GROUPS)
     M, C, K, S = entries.table.swapaxes(0, 1)
     S, rate = 0.5 * (S + S[:, pattern.transposed]), entries.differentiated
     terms = np.stack([M, S, 0.5 * rate(M) - C, S - K, 0.5 * rate(S)], axis=1)

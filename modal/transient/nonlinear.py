@@ -38,7 +38,7 @@ from modal.transient.newton import Near, Newton, StepMatrices, middles, predicte
 from modal.types import Array
 
 
-class NonlinearAlpha(Newton, AlphaParameters):
+class NonlinearAlpha(AlphaParameters, Newton):
     """`State.carried`: a, the powers (3,) of loads, drives and dampers at the last t*, or at the
     middle of the first step, the time from there, the last three q̄.
 
@@ -54,8 +54,6 @@ class NonlinearAlpha(Newton, AlphaParameters):
     def __init__(self, model: Any, load: Force, rho_infinity: float = 1.0) -> None:
         Newton.__init__(self, model, load)
         AlphaParameters.__init__(self, rho_infinity)
-        # Of q̄, v̄ and ā: the share of the start of a step.
-        self.shares = np.array([self.alpha_f, self.alpha_f, self.alpha_m])[:, None]
         self._block: tuple[list[State], Any] = ([], None)
 
     def start(self, t: float, h: float, q: Array, v: Array) -> State:
@@ -93,7 +91,7 @@ class NonlinearAlpha(Newton, AlphaParameters):
         self.renew_for(h)
         points = np.zeros_like(ends)
         if count == 1:
-            begun, by_a = self._known(h, start)[1], (1.0 - self.shares) * self._rates(h)[:, None]
+            begun, by_a = self.known(h, start)[1], (1.0 - self.shares) * self.rates(h)
             ahead = predicted(last, *earlier[::-1]) - begun[0]
             points[:, 0] = begun + by_a / by_a[0] * ahead
         else:
@@ -121,38 +119,21 @@ class NonlinearAlpha(Newton, AlphaParameters):
         self._block = [ended for ended, _ in found], whole
         return found
 
-    def _rates(self, h: float) -> Array:
-        """(3,): of q, v and a at the end of a step by a there."""
-        return np.array([self.beta * h * h, self.gamma * h, 1.0])
-
-    def _known(self, h: float, start: Array) -> tuple[Array, Array]:
-        """q, v and a (3, n) at the end of a step from `start`, and q̄, v̄ and ā, both less their
-        part by a at the end."""
-        q, v, a = start
-        end = np.stack(
-            [q + h * v + h * h * (0.5 - self.beta) * a, v + h * (1.0 - self.gamma) * a, 0.0 * a]
-        )
-        return end, (1.0 - self.shares) * end + self.shares * start
-
     def _path(
         self, h: float, start: Array, points: Array, unbalanced: Array, matrices: StepMatrices
     ) -> tuple[Array, Array]:
         """q̄, v̄ and ā (3, P, n) of P steps from `start` (3, n), and q, v and a at their ends, by the
         equations linear about `points` (3, P, n), where F − R is `unbalanced` (P, n)."""
         new, ends = np.empty_like(points), np.empty_like(points)
-        rates = self._rates(h)[:, None]
+        rates = self.rates(h)
         for k in range(len(unbalanced)):
-            end, known = self._known(h, start)
+            end, known = self.known(h, start)
             a = matrices.solve(
                 unbalanced[k] + matrices.product(k, *(points[:, k] - known)[::-1]), k
             )
             start = ends[:, k] = end + rates * a
             new[:, k] = known + (1.0 - self.shares) * rates * a
         return new, ends
-
-    def weights(self, h: float) -> Array:
-        """Of Newton's method for the accelerations at the ends of steps."""
-        return np.asarray(((1.0 - self.shares[:, 0]) * self._rates(h))[::-1])
 
     def derivatives(self, at: Any) -> Array:
         """Those of some of the steps, and polynomials in time through these."""

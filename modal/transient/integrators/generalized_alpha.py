@@ -36,6 +36,23 @@ class AlphaParameters:
         self.alpha_f = rho / (rho + 1.0)
         self.gamma = 0.5 - self.alpha_m + self.alpha_f
         self.beta = 0.25 * (1.0 - self.alpha_m + self.alpha_f) ** 2
+        # Of q̄, v̄ and ā: the share of the start of a step.
+        self.shares = np.array([self.alpha_f, self.alpha_f, self.alpha_m])[:, None]
+
+    def rates(self, h: float) -> Array:
+        """(3, 1): of q, v and a at the end of a step by a there."""
+        return np.array([[self.beta * h * h], [self.gamma * h], [1.0]])
+
+    def known(self, h: float, start: Array) -> tuple[Array, Array]:
+        """q, v and a (3, n) at the end of a step from `start`, and q̄, v̄ and ā, both less their
+        part by a at the end."""
+        by_a = h * h * (0.5 - self.beta), h * (1.0 - self.gamma)
+        end = np.array([[1.0, h, by_a[0]], [0.0, 1.0, by_a[1]], [0.0, 0.0, 0.0]]) @ start
+        return end, (1.0 - self.shares) * end + self.shares * start
+
+    def weights(self, h: float) -> Array:
+        """(3,): of M, damping and stiffness in the matrix of the accelerations at the end."""
+        return np.asarray(((1.0 - self.shares) * self.rates(h))[::-1, 0])
 
 
 class GeneralizedAlpha(AlphaParameters):
@@ -64,29 +81,18 @@ class GeneralizedAlpha(AlphaParameters):
 
     def step(self, t: float, h: float, state: State) -> tuple[State, Stages]:
         """From t to t + h."""
-        am, af, beta, gamma = self.alpha_m, self.alpha_f, self.beta, self.gamma
-        q, v, a = state.q, state.v, state.carried
-        t_star = t + (1.0 - af) * h
-        here = self.equations.at(t_star)
-        q_known = q + (1.0 - af) * (h * v + h * h * (0.5 - beta) * a)
-        v_known = v + (1.0 - af) * h * (1.0 - gamma) * a
-        rhs = self.load(t_star) - here.damping @ v_known - here.stiffness @ q_known
-        rhs -= am * (here.M @ a)
+        start, t_star = np.array([state.q, state.v, state.carried]), t + (1.0 - self.alpha_f) * h
+        here, (end, (q, v, a)) = self.equations.at(t_star), self.known(h, start)
+        rhs = self.load(t_star) - here.damping @ v - here.stiffness @ q - here.M @ a
         S = self._matrix(h, 0.0 if self.equations.constant else t_star)
-        a_new = self.solver.solve(S, rhs)
-        q_new = q + h * v + h * h * ((0.5 - beta) * a + beta * a_new)
-        v_new = v + h * ((1.0 - gamma) * a + gamma * a_new)
-        middle = Stages(
-            np.array([0.5]), np.array([1.0]), (0.5 * (q + q_new))[None], (0.5 * (v + v_new))[None]
-        )
-        return State(q_new, v_new, a_new), middle
+        end = end + self.rates(h) * self.solver.solve(S, rhs)
+        q, v, _ = 0.5 * (start + end)
+        return State(*end), Stages(np.array([0.5]), np.array([1.0]), q[None], v[None])
 
     def _formed(self, h: float, t: float) -> Matrix:
         """The matrix of the accelerations, of the instant t, for steps of length h."""
-        here, share = self.equations.at(t), 1.0 - self.alpha_f
-        on_velocity, on_displacement = share * self.gamma * h, share * self.beta * h * h
-        moving = (1.0 - self.alpha_m) * here.M + on_velocity * here.damping
-        matrix: Matrix = moving + on_displacement * here.stiffness
+        here, (by_a, by_v, by_q) = self.equations.at(t), self.weights(h).tolist()
+        matrix: Matrix = by_a * here.M + by_v * here.damping + by_q * here.stiffness
         return matrix
 
     def change_step(self, t: float, state: State, new: float) -> State:

@@ -154,15 +154,16 @@ def test_verdicts_that_need_all_modes_come_from_the_whole_space(
     axis = (0.0, 1.0, 0.3)
     verdict, stages = methods.FullMethod.verdict, []
 
-    def whole(self: BodyMethod) -> Any:
-        stages.append(whole_of(self))
-        return stages[-1]
+    def by_all_modes(self: BodyMethod, *arguments: Any) -> Any:
+        final = of_tile(self, *arguments)
+        stages.append(self._whole)
+        return final
 
     def alone(self: methods.FullMethod, *arguments: Any) -> Any:
         raise AssertionError("a point was judged by itself")
 
-    whole_of = BodyMethod.whole
-    monkeypatch.setattr(BodyMethod, "whole", whole)
+    of_tile = BodyMethod.by_all_modes
+    monkeypatch.setattr(BodyMethod, "by_all_modes", by_all_modes)
     monkeypatch.setattr(methods.FullMethod, "verdict", alone)
     found = stability_map(body, k=4, checks=0, axis=axis, **axes)
     monkeypatch.setattr(methods.FullMethod, "verdict", verdict)
