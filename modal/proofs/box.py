@@ -232,9 +232,9 @@ class FamilyBox:
         at = at.padded(len(self.family.terms))
         M, D = self._parts(at.mass[0])[0], self._parts(at.damping[0])[0]
         S, N = self._parts(at.stiffness[0])
-        if not D.diagonal().min() > 0.0:
+        box = self.at(at)
+        if not (box.dissipative[0] and D.diagonal().min() > 0.0):
             return
-        gyroscopic = float(self.at(at).gyroscopic[0])
         shift = float((S.diagonal() / D.diagonal()).max())
         for _ in range(trials):
             damping = sp.csr_matrix(D + shift * M)
@@ -243,7 +243,7 @@ class FamilyBox:
                 shift *= 30.0
                 continue
             ratio = skew_ratio(N, damping)
-            W = highest_growing(gyroscopic, ratio, slope, shift)
+            W = highest_growing(float(box.gyroscopic[0]), ratio, slope, shift)
             self._resisted = min(self._resisted, W)
             last, shift = shift, (ratio / slope**0.5) ** 0.8 * shift**0.6
             if 0.3 * last < shift < 3.0 * last:
