@@ -76,11 +76,8 @@ def _settled(
     count = len(q)
     out, numbers, formed = list[Any]([None] * count), np.arange(count), np.zeros(count, dtype=int)
     sizes, (again, ends) = np.full((2, count), np.inf), np.zeros((2, count), dtype=bool)
-    near, q, steps = (
-        np.stack([guess, 0.0 * guess, 0.0 * guess]),
-        q.copy(),
-        np.array([before, guess]),
-    )
+    near, steps = np.stack([guess, 0.0 * guess, 0.0 * guess]), np.array([before, guess])
+    q = q.copy()
     slopes: Array | None = None
 
     def closed(some: Index) -> DeformedState:
