@@ -115,7 +115,7 @@ class DeformedJoints:
         moved = still.origin + matrix_vector(still.rotation, offsets)
         return Frames(moved, matrix_product(still.rotation, own))
 
-    def at(self, state: RigidState, path: Array, pace: float) -> DeformedRows:
+    def at(self, state: RigidState, path: Array, pace: ArrayLike) -> DeformedRows:
         """All rows while the bodies' frames move by `state` and the DOFs by the jet path (3, ...,
         n).
 

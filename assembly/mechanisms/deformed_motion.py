@@ -42,8 +42,7 @@ from assembly.types import Array
 class DeformedMotion:
     """The equations at one time, or at several (...), under a share of the motion's loads.
 
-    now: the rigid motion, its forces and reactions. share: of all loads; the motion runs at √share
-    of its pace, so that all inertia loads are that share.
+    now: the rigid motion, its forces and reactions.
     """
 
     def __init__(
@@ -52,40 +51,50 @@ class DeformedMotion:
         elastic: ElasticReduction,
         joints: DeformedJoints,
         now: Instant,
-        share: float = 1.0,
     ) -> None:
         self.dynamics, self.elastic, self.joints = dynamics, elastic, joints
-        self.share, self.topology = share, dynamics.topology
+        self.topology = dynamics.topology
         self.size = int(self.topology.offsets[-1])
         self.held = np.flatnonzero(elastic.held)
         self.masters = elastic.masters
         touched, partition = self.topology.touched, elastic.partition
         self.slaves, self._slave_places = touched[partition.slaves], partition.slaves
         compliance = self.topology.compliance
-        whole = now.state
-        self.state = replace(whole, twist=np.sqrt(share) * whole.twist, rate=share * whole.rate)
-        # The coefficients of all inertia loads are products of two rates, or accelerations.
-        self._motion, self._loading = share * now.coefficients, share * now.loading
-        self._forces = share * now.forces
+        self.state, self.share = now.state, np.ones(np.shape(now.state.t))
+        self._motion, self._loading, self._forces = now.coefficients, now.loading, now.forces
         # What drives without a spring that could carry its force acts as a load.
         free = ~compliance.carried
         free[: len(elastic.held)] &= ~elastic.held
-        self._motors = share * np.where(free, now.multipliers - now.steady, 0.0)
+        self._motors = np.where(free, now.multipliers - now.steady, 0.0)
         self._motors[..., self.held] = 0.0
-        self._resting = (1.0 - share) * now.steady
-        self._resting[..., self.held] = 0.0
+        self._steady = now.steady.copy()
+        self._steady[..., self.held] = 0.0
+
+    def under(self, share: Array) -> DeformedMotion:
+        """Under a share (...) of all loads: the motion at √share of its pace, so that all inertia
+        loads are that share."""
+        out, part = copy(self), share[..., None]
+        out.share, pace = share * self.share, np.sqrt(part[..., None])
+        out.state = replace(
+            self.state, twist=pace * self.state.twist, rate=pace**2 * self.state.rate
+        )
+        # The coefficients of all inertia loads are products of two rates, or accelerations.
+        for name in ("_motion", "_loading", "_forces"):
+            setattr(out, name, part[..., None] * getattr(self, name))
+        out._motors = part * self._motors
+        return out
 
     def at(self, n: Any) -> DeformedMotion:
         """That of one of several instants, or of some; with a first axis of instants for None."""
         out = copy(self)
         out.state = self.state.at(n)
-        for name in ("_motion", "_loading", "_forces", "_motors", "_resting"):
+        for name in ("share", "_motion", "_loading", "_forces", "_motors", "_steady"):
             setattr(out, name, getattr(self, name)[n])
         return out
 
     def rows(self, path: Array) -> DeformedRows:
         """Conditions and deflections of a jet of all DOFs (3, ..., n)."""
-        return self.joints.at(self.state, path, float(np.sqrt(self.share)))
+        return self.joints.at(self.state, path, np.sqrt(self.share))
 
     def closed(
         self, q: Array, v: Array, a: Array, near: Array, gradients: Array | None = None
@@ -204,7 +213,7 @@ class DeformedState:
         m, compliance = self.motion, self.motion.topology.compliance
         live = compliance.forces(m.state.t, self.rows.x[0], self.rows.x[1])
         live[..., m.held] = 0.0
-        return np.asarray(live - m._resting + m._motors)
+        return np.asarray(live - (1.0 - m.share[..., None]) * m._steady + m._motors)
 
     @property
     def load(self) -> Array:

@@ -5,8 +5,8 @@ degrees of freedom, what vectors over them are, and its equilibrium at finite de
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from assembly.bodies.body import Body
 from assembly.dofs import DofMap
-from assembly.errors import ConvergenceError, InputError, MechanismError, SingularSystemError
+from assembly.errors import ConvergenceError, InputError
 from assembly.kinematics import Kinematics, as_vector
 from assembly.magnitudes import ENTRIES
 from assembly.mechanisms.closure import Closure
@@ -30,10 +30,10 @@ from assembly.mechanisms.reactions import (
 )
 from assembly.mechanisms.rigid_state import RigidState
 from assembly.mechanisms.topology import Topology
-from assembly.mechanisms.trim import Trim, equilibrium, newtons
+from assembly.mechanisms.trim import Trim, equilibria
 from assembly.motion.motion import FunctionMotion
 from assembly.system.frozen import PARTS, FrozenSeries
-from assembly.types import Array, Inexact, Mask
+from assembly.types import Array, Index, Inexact, Mask
 
 
 class ElasticMechanism:
@@ -378,65 +378,38 @@ class ElasticMechanism:
         >>> print(f"{droop:.3f}")
         -0.130
         """
-        return self._trimmed(t, driven, () if start is None else (start,))
+        near = None if start is None else self._along_time([start], t, driven)
+        return near or self.trims([t], driven=driven)[0]
 
-    def _trimmed(
-        self, t: float, driven: bool | None, recent: Sequence[Trim], ahead: bool = True
-    ) -> Trim:
-        """By the path from no loads, and by that from equilibria at up to two earlier times, the
-        last one nearest to t; ahead: which of the two is tried first. The other way round all loads
-        at once have been tried before."""
-        recent = [trim for trim in recent if len(trim.q) == len(self.elastic(driven).masters)]
-        loading = partial(self._along_loads, 1.0 if ahead else 0.5)
-        paths: list[Callable[[float, bool | None], Trim | ConvergenceError]] = [loading]
-        if recent and recent[-1].t != t:
-            paths.insert(0 if ahead else 1, partial(self._along_time, recent))
-        failures = []
-        for path in paths:
-            found = path(t, driven)
-            if isinstance(found, Trim):
-                return found
-            failures.append(found)
-        raise failures[paths.index(loading)]
+    def _motion(self, now: Instant, driven: bool | None) -> DeformedMotion:
+        return DeformedMotion(self.dynamics, self.elastic(driven), self._deformed_joints, now)
 
-    def _motion(self, t: Any, share: float, driven: bool | None) -> DeformedMotion:
-        now, elastic = (self.instants if np.ndim(t) else self.instant)(t), self.elastic(driven)
-        return DeformedMotion(self.dynamics, elastic, self._deformed_joints, now, share)
-
-    def _along_loads(self, step: float, t: float, driven: bool | None) -> Trim | ConvergenceError:
-        """From no loads, with the deflections of the linear equations first. step: the first."""
-        (q,), (guess,), _ = self._linear(np.array([t]), driven)
-        origin = (0.0, 0.0 * q, 0.0 * guess)
-        before = (-1.0, -q, -guess)
-        return equilibrium(lambda x: self._motion(t, x, driven), before, origin, step)
-
-    def _linear(self, times: Array, driven: bool | None) -> tuple[Array, Array, Instant]:
-        """Independent (P, n) and all DOFs (P, all) of the linear equations, and the instants."""
+    def _along_loads(self, times: Array, driven: bool | None) -> list[Trim | ConvergenceError]:
+        """From no loads, with the deflections of the linear equations first."""
         elastic, now = self.elastic(driven), self.instants(times)
         q, T = self._static(now, driven, "trim"), elastic.transform(now).value
-        full = [elastic.moving_pattern.expand(*pair) for pair in zip(q, T, strict=True)]
-        return q, np.array(full, dtype=float), now
+        paths = []
+        for own, at in zip(q, T, strict=True):
+            full = np.asarray(elastic.moving_pattern.expand(own, at), dtype=float)
+            paths.append(((-1.0, -own, -full), (0.0, 0.0 * own, 0.0 * full)))
+        motion = self._motion(now, driven)
+        return equilibria(lambda x, n: motion.at(n).under(x), paths)
 
-    def _together(self, times: Array, driven: bool | None) -> list[Trim | None]:
-        """By Newton's method from there, all at once, or by halves where an instant leaves the
-        range of the equations; None where it fails."""
-        q, guess, now = self._linear(times, driven)
-        motion = DeformedMotion(self.dynamics, self.elastic(driven), self._deformed_joints, now)
-        try:
-            found = newtons(motion, q, guess, 0.0 * guess)
-        except (ConvergenceError, SingularSystemError, MechanismError):
-            parts = np.array_split(times, 2) if len(times) > 1 else []
-            halves = [trim for part in parts for trim in self._together(part, driven)]
-            return halves or [None]
-        return [None if isinstance(own, Exception) else Trim(*own) for own in found]
-
-    def _along_time(
-        self, recent: Sequence[Trim], t: float, driven: bool | None
-    ) -> Trim | ConvergenceError:
-        """From the equilibria at earlier times: others than along the loads, where these end."""
+    def _along_time(self, recent: Sequence[Trim], t: float, driven: bool | None) -> Trim | None:
+        """From the equilibria at up to two earlier times, the last one nearest to t: others than
+        along the loads, where these end."""
+        size = len(self.elastic(driven).masters)
+        recent = [trim for trim in recent if len(trim.q) == size and recent[-1].t != t]
+        if not recent:
+            return None
         start, span = recent[-1].t, t - recent[-1].t
         path = [((trim.t - start) / span, trim.q, trim.state.path[0]) for trim in recent]
-        return equilibrium(lambda x: self._motion(start + x * span, 1.0, driven), path[0], path[-1])
+
+        def at(x: Array, _: Index) -> DeformedMotion:
+            return self._motion(self.instants(start + x * span), driven)
+
+        (found,) = equilibria(at, [(path[0], path[-1])])
+        return found if isinstance(found, Trim) else None
 
     @cached_property
     def _deformed_joints(self) -> DeformedJoints:
@@ -486,8 +459,9 @@ class ElasticMechanism:
             )
         motion = getattr(near, "motion", None)
         known = motion is not None and np.array_equal(motion.state.t, times)
-        if motion is None or not known or (motion.share, motion.elastic) != (1.0, elastic):
-            motion = self._motion(times if several else float(times), 1.0, None)
+        if motion is None or not known or motion.elastic != elastic or np.any(motion.share != 1.0):
+            now = self.instants(times) if several else self.instant(float(times))
+            motion = self._motion(now, None)
         if near is None:
             path = np.zeros((3, *several, int(self.topology.offsets[-1])))
             return motion.closed(values[0], values[1], values[2], path)
@@ -521,8 +495,13 @@ class ElasticMechanism:
         at, out = np.asarray(times, dtype=float), list[Trim]()
         size = self.elastic(driven).numbers_an_instant(True)
         for part in np.array_split(at, -(-len(at) * size // ENTRIES)) if len(at) else ():
-            for t, trim in zip(part, self._together(part, driven), strict=True):
-                out.append(trim or self._trimmed(float(t), driven, out[-2:], ahead=False))
+            for t, found in zip(part.tolist(), self._along_loads(part, driven), strict=True):
+                if isinstance(found, ConvergenceError):
+                    near = self._along_time(out[-2:], t, driven)
+                    if near is None:
+                        raise found
+                    found = near
+                out.append(found)
         return out
 
     def _freeze_trimmed(self, times: Array, transport: bool, driven: bool | None) -> FrozenSeries:

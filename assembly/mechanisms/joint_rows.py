@@ -245,29 +245,30 @@ class JointRows:
         return np.repeat(blocks, 3, axis=1)
 
     def laws(
-        self, t: ArrayLike, lag: Array | None = None, pace: float = 1.0
+        self, t: ArrayLike, lag: Array | None = None, pace: ArrayLike = 1.0
     ) -> tuple[Taylor, Taylor]:
         """The jets of f (..., m, 3) and c (..., m) at times t (...): constant but for driven rows.
 
-        lag (m,): taken off the drivers' values, while a mechanism is being assembled. pace: share
-        of their rates. The last ones are kept: they are asked for again while positions change.
+        lag (m,): taken off the drivers' values, while a mechanism is being assembled. pace (...):
+        share of their rates. The last ones are kept: they are asked for again while positions
+        change.
         """
-        times, (known, jets, same) = np.asarray(t, dtype=float), self._last
-        flat, asked = times.ravel(), (pace, lag is None)
+        times, (known, jets, free) = np.asarray(t, dtype=float), self._last
+        flat, rates = times.ravel(), np.broadcast_to(pace, times.shape)
         at = np.minimum(np.searchsorted(known, flat), len(known) - 1)
-        if lag is not None or asked != same or np.any(known[at] != flat):
+        if lag is not None or not free or np.any(known[at] != flat):
             known, at = np.unique(flat, return_inverse=True)
-            jets = self._jets(known, lag, pace)
-            self._last = known, jets, asked
+            jets = self._jets(known, lag)
+            self._last = known, jets, lag is None
         jets = jets[:, at].reshape(3, *times.shape, *self._constant.shape[1:])
+        jets *= np.stack([np.ones(times.shape), rates, rates**2])[..., None, None]
         return Taylor(jets[..., :3]), Taylor(jets[..., 3])
 
-    def _jets(self, times: Array, lag: Array | None, pace: float) -> Array:
+    def _jets(self, times: Array, lag: Array | None) -> Array:
         """Those of f and c (3, P, m, 4) of `laws` at times (P,)."""
         both = np.repeat(self._constant[:, None], len(times), axis=1)
         values = np.array([[law.at(s) for s in times.tolist()] for law in self._laws]).T
         jets = values.reshape(3, len(times), len(self._laws))
-        jets = (jets.T * [1.0, pace, pace**2]).T
         if lag is not None:
             jets[0] -= lag[self._driven_rows]
         both[..., self._driven_rows, 3] = np.where(self._turned, 0.0, jets)
@@ -279,7 +280,7 @@ class JointRows:
         return both
 
     def evaluate(
-        self, frames: Frames, t: ArrayLike, lag: Array | None = None, pace: float = 1.0
+        self, frames: Frames, t: ArrayLike, lag: Array | None = None, pace: ArrayLike = 1.0
     ) -> Evaluated:
         """Φ and its ingredients, each with the rates that the frames have."""
         f, c = self.laws(t, lag, pace)

@@ -223,7 +223,7 @@ class Topology:
         R, r = bodies.rotation.along(self.body_of, -3), bodies.origin.along(self.body_of, -2)
         return Frames(Taylor(r.data + (R.data @ self.homes[..., None])[..., 0]), R)
 
-    def evaluate(self, frames: Frames, t: ArrayLike, pace: float = 1.0) -> tuple[Array, Array]:
+    def evaluate(self, frames: Frames, t: ArrayLike, pace: ArrayLike = 1.0) -> tuple[Array, Array]:
         """Values x (3, ..., rows) of all rows with rates, and their gradients (3, ..., rows, 12) by
         the motions of the frames of their two points; of deflections without the second rate.
 

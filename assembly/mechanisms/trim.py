@@ -8,7 +8,7 @@ buckling, at a limit point, from a failure to converge.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,59 +23,94 @@ from assembly.magnitudes import ROUND_OFF
 from assembly.mechanisms.deformed_motion import DeformedMotion, DeformedState
 from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_reactions
 from assembly.system.frozen import FrozenSystem
-from assembly.types import Array
+from assembly.types import Array, Index
 
 Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
-
-
-def newton(
-    motion: DeformedMotion, q: Array, guess: Array, before: Array
-) -> tuple[DeformedState, int]:
-    """The equilibrium near q (n,) and the steps to it; ConvergenceError where there is none.
-
-    guess (all,): displacements, found by a linear step from others, `before`.
-    """
-    (found,) = newtons(motion.at(None), q[None], guess[None], before[None])
-    if isinstance(found, Exception):
-        raise found
-    return found
 
 
 def newtons(
     motion: DeformedMotion, q: Array, guess: Array, before: Array
 ) -> list[tuple[DeformedState, int] | Exception]:
-    """The same at several instants, all elements in one pass: equilibria near q (P, n), and why
-    others are not found. Raises where some leaves the range of the equations."""
-    near = np.stack([guess, 0.0 * guess, 0.0 * guess])
-    state = replace(motion.closed(q, 0.0 * q, 0.0 * q, near), step=np.stack([before, guess]))
+    """Equilibria near q (P, n) at several instants, all elements in one pass, and how many
+    stiffnesses each took; or why it is not found.
+
+    guess (P, all): displacements, found by a linear step from others, `before`.
+    """
     factors: dict[int, Factorization] = {}
     try:
-        return _settled(state, factors)
+        return _settled(motion, q, guess, before, factors)
     finally:
         for factor in factors.values():
             factor.destroy()
 
 
+def _within(
+    evaluate: Callable[[Index], DeformedState], some: Index, out: list[Any]
+) -> tuple[Any, Index]:
+    """The states of those instants that are in the range of the equations, and which these are;
+    why others are not, in `out`."""
+    try:
+        return evaluate(some), some
+    except (ConvergenceError, MechanismError) as failure:
+        if len(some) == 1:
+            out[some[0]] = failure
+            return None, some[:0]
+    rest = np.concatenate([_within(evaluate, part, out)[1] for part in np.array_split(some, 2)])
+    return (evaluate(rest) if len(rest) else None), rest
+
+
 def _settled(
-    state: DeformedState, factors: dict[int, Factorization], reach: int = 6
+    motion: DeformedMotion,
+    q: Array,
+    guess: Array,
+    before: Array,
+    factors: dict[int, Factorization],
+    reach: int = 6,
 ) -> list[tuple[DeformedState, int] | Exception]:
-    """What `newtons` finds from a state; the last stiffness of each instant stays in `factors`.
+    """What `newtons` finds; the last stiffness of each instant stays in `factors`.
 
     It is kept where its steps, each θ times the one before, come to round-off in `reach` more. The
     last one leaves θ/(1 − θ) of its size; θ of two such steps, as stresses that were foreseen make
     the first one better than the next.
     """
-    count = len(state.q)
+    count = len(q)
     out, numbers, formed = list[Any]([None] * count), np.arange(count), np.zeros(count, dtype=int)
-    sizes, again = np.full((2, count), np.inf), np.zeros(count, dtype=bool)
+    sizes, (again, ends) = np.full((2, count), np.inf), np.zeros((2, count), dtype=bool)
+    near, steps = np.stack([guess, 0.0 * guess, 0.0 * guess]), np.array([before, guess])
+    q = q.copy()
+    slopes: Array | None = None
+
+    def closed(some: Index) -> DeformedState:
+        known = None if slopes is None else slopes[:, some]
+        return motion.at(some).closed(q[some], 0.0 * q[some], 0.0 * q[some], near[:, some], known)
+
+    def loaded(some: Index) -> DeformedState:
+        whole = len(some) == len(numbers)
+        at: DeformedState = state if whole else state.at(np.searchsorted(numbers, some))
+        at = replace(at, step=steps[:, some])
+        assert at.force is not None  # raises out of range
+        return at
+
     while len(numbers):
+        state, numbers = _within(closed, numbers, out)
+        done = ends[numbers]
+        for k in np.flatnonzero(done):
+            out[numbers[k]] = state.at(k), int(formed[numbers[k]])
+        if np.any(done):
+            state, numbers = state.at(~done), numbers[~done]
+        if slopes is not None and len(numbers):
+            steps[1, numbers] = state.path[0]
+        state, numbers = _within(loaded, numbers, out) if len(numbers) else (state, numbers)
+        if not len(numbers):
+            break
         noise = ROUND_OFF * np.abs(state.force).max(axis=-1, initial=0.0)
         quiet = np.abs(state.residual).max(axis=-1, initial=0.0) <= noise
-        step, allowed = np.zeros_like(state.q), ROUND_OFF * np.linalg.norm(state.q, axis=-1)
+        allowed = ROUND_OFF * np.linalg.norm(state.q, axis=-1)
+        step = np.zeros_like(state.q)
         for k in np.flatnonzero(formed[numbers]):
             step[k] = -np.asarray(factors[numbers[k]].solve(state.residual[k]))
-        size, before, twice = np.linalg.norm(step, axis=-1), sizes[0, numbers], again[numbers]
-        rate = size / before
+        size, last, twice = np.linalg.norm(step, axis=-1), sizes[0, numbers], again[numbers]
+        rate = size / last
         # What no longer falls is round-off, which another stiffness would not lower.
         still = twice & (rate > 0.5) & (size <= STEP_TOLERANCE * np.linalg.norm(state.q, axis=-1))
         kept = quiet | still | ((formed[numbers] > 0) & (size * rate**reach <= allowed))
@@ -83,76 +118,105 @@ def _settled(
         at = state if len(new) == len(numbers) else state.at(new)
         for k, stiffness in zip(new, at.stiffness() if len(new) else (), strict=True):
             if numbers[k] in factors:
-                factors[numbers[k]].destroy()
-            factors[numbers[k]] = factor = Factorization(stiffness, "general")
+                factors.pop(numbers[k]).destroy()
+            try:
+                factors[numbers[k]] = factor = Factorization(stiffness, "general")
+            except SingularSystemError as failure:
+                out[numbers[k]] = failure
+                continue
             step[k] = -np.asarray(factor.solve(state.residual[k]))
         formed[numbers[new]] += 1
         size = np.where(quiet, 0.0, np.linalg.norm(step, axis=-1))
         # Foreseen stresses may make every other step small: compared with both before it.
-        grown = size > np.maximum(2.0 * before, 0.5 * sizes[1, numbers])
-        turns = (formed[numbers] > 4) & ~kept & ~twice & grown
-        wild, tired = turns | ~np.isfinite(size), formed[numbers] > ITERATIONS
-        step[quiet | wild], again[numbers] = 0.0, kept
-        sizes[:, numbers] = size, before
-        moved = state.motion.closed(state.q + step, 0 * step, 0 * step, state.path, state.gradients)
+        grown = size > np.maximum(2.0 * last, 0.5 * sizes[1, numbers])
+        wild = ((formed[numbers] > 4) & ~kept & ~twice & grown) | ~np.isfinite(size)
+        for k in np.flatnonzero(wild | (formed[numbers] > ITERATIONS)):
+            why = "diverges" if wild[k] else f"has not settled after {ITERATIONS} steps"
+            out[numbers[k]] = out[numbers[k]] or ConvergenceError(f"Newton's method {why}")
+        step[quiet], again[numbers], sizes[:, numbers] = 0.0, kept, (size, last)
         left = np.where(twice, size * rate / np.maximum(1.0 - rate, ROUND_OFF), size)
-        near = size <= STEP_TOLERANCE * np.linalg.norm(moved.q, axis=-1)
-        ends = quiet | still | np.where(kept, left <= allowed, near) | wild | tired
-        for k in np.flatnonzero(ends):
-            out[numbers[k]] = moved.at(k), int(formed[numbers[k]])
-            if wild[k] or tired[k]:
-                why = "diverges" if wild[k] else f"has not settled after {ITERATIONS} steps"
-                out[numbers[k]] = ConvergenceError(f"Newton's method {why}")
-        state = replace(moved, step=np.stack([state.path[0], moved.path[0]]))
-        if np.any(ends):
-            state, numbers = state.at(~ends), numbers[~ends]
+        q[numbers] = state.q + step
+        close = size <= STEP_TOLERANCE * np.linalg.norm(q[numbers], axis=-1)
+        ends[numbers] = quiet | still | np.where(kept, left <= allowed, close)
+        near[:, numbers], steps[0, numbers] = state.path, state.path[0]
+        slopes = np.zeros((3, count, *state.gradients.shape[2:])) if slopes is None else slopes
+        slopes[:, numbers] = state.gradients
+        numbers = np.array([n for n in numbers if out[n] is None], dtype=np.intp)
     return out
 
 
-def equilibrium(
-    at: Callable[[float], DeformedMotion],
-    before: Point,
-    here: Point,
+@dataclass
+class _Path:
+    """One of those of `equilibria`: the last two on it, the next step, the slopes of the first and
+    of the last step."""
+
+    before: Point
+    here: Point
+    step: float
+    iterations: int = 0
+    slopes: tuple[float, float] = (np.inf, np.inf)
+    reached: DeformedState | None = None
+
+    @property
+    def ahead(self) -> Point:
+        """On the secant of the last two."""
+        (share, q, guess), before = self.here, self.before
+        target = min(1.0, share + self.step)
+        factor = (target - share) / (share - before[0]) if share > before[0] else 0.0
+        return target, q + factor * (q - before[1]), guess + factor * (guess - before[2])
+
+    def follow(self, state: DeformedState, count: int) -> None:
+        """To the equilibrium found ahead, by so many steps of Newton's method."""
+        (share, q, _), target = self.here, self.ahead[0]
+        slope = float(np.linalg.norm(state.q - q)) / (target - share)
+        self.slopes, self.iterations = (min(self.slopes[0], slope), slope), self.iterations + count
+        self.before, self.here, self.reached = self.here, (target, state.q, state.path[0]), state
+        self.step *= 2.0 if count <= 5 else 1.0
+
+    def ended(self, failure: Exception, steepest: float) -> ConvergenceError:
+        """Why there is none beyond."""
+        share = self.here[0]
+        why = f"no equilibrium found beyond {share:.4g} of the loads ({failure})"
+        if self.slopes[1] > steepest * self.slopes[0]:
+            why = (
+                f"the machine buckles at {share:.4g} of its loads: the path of equilibria "
+                "ends there at a limit point"
+            )
+        partial = None if self.reached is None else self.reached.path[0]
+        return ConvergenceError(f"trim: {why}", partial)
+
+
+def equilibria(
+    at: Callable[[Array, Index], DeformedMotion],
+    points: Sequence[tuple[Point, Point]],
     step: float = 1.0,
     smallest: float = 2.0**-9,
     steepest: float = 5.0,
-) -> Trim | ConvergenceError:
-    """The equilibrium at the end of a path, or why the path ends before.
+) -> list[Trim | ConvergenceError]:
+    """The equilibria at the ends of several paths, or why a path ends before.
 
-    at: the equations at a share of the path, from 0 to 1. here: the equilibrium at 0; before: one
-    at a negative share, or `here` again. The next is sought along the secant of the last two. The
-    error says at which share the path ends; `partial`: the DOFs (all,) of the last equilibrium.
-    step, smallest: of the path, the first one and that below which it ends. steepest: times the
-    slope of the path at its start, above which it turns back.
+    at: the equations at shares (P,), from 0 to 1, of the paths with these numbers. points: of each
+    path the equilibrium at 0, after one at a negative share or itself. Each has its own steps; the
+    next equilibria of all are sought together, along the secants of the last two. The error says
+    at which share the path ends; `partial`: the DOFs (all,) of the last equilibrium. step,
+    smallest: of a path, the first one and that below which it ends. steepest: times the slope of
+    the path at its start, above which it turns back.
     """
-    iterations, slopes = 0, [np.inf]
-    reached: DeformedState | None = None
-    while here[0] < 1.0:
-        share, q, guess = here
-        target = min(1.0, share + step)
-        ahead = (target - share) / (share - before[0]) if share > before[0] else 0.0
-        start = q + ahead * (q - before[1]), guess + ahead * (guess - before[2])
-        try:
-            reached, count = newton(at(target), *start, guess)
-        except (ConvergenceError, SingularSystemError, MechanismError) as failure:
-            step *= 0.5
-            if step >= smallest:
+    paths, out = [_Path(*own, step) for own in points], list[Any]([None] * len(points))
+    while numbers := [n for n, found in enumerate(out) if found is None]:
+        shares, q, guess = map(np.array, zip(*(paths[n].ahead for n in numbers), strict=True))
+        before = np.array([paths[n].here[2] for n in numbers])
+        found = newtons(at(shares, np.array(numbers)), q, guess, before)
+        for n, share, result in zip(numbers, shares.tolist(), found, strict=True):
+            if not isinstance(result, Exception):
+                paths[n].follow(*result)
+                if share >= 1.0:
+                    out[n] = Trim(result[0], paths[n].iterations)
                 continue
-            why = f"no equilibrium found beyond {share:.4g} of the loads ({failure})"
-            if slopes[-1] > steepest * slopes[0]:
-                why = (
-                    f"the machine buckles at {share:.4g} of its loads: the path of equilibria "
-                    "ends there at a limit point"
-                )
-            partial = None if reached is None else reached.path[0]
-            return ConvergenceError(f"trim: {why}", partial)
-        slope = float(np.linalg.norm(reached.q - q)) / (target - share)
-        slopes = [min(slopes[0], slope), slope]
-        iterations += count
-        before, here = here, (target, reached.q, reached.path[0])
-        step *= 2.0 if count <= 5 else 1.0
-    assert reached is not None
-    return Trim(reached, iterations)
+            paths[n].step *= 0.5
+            if paths[n].step < smallest:
+                out[n] = paths[n].ended(result, steepest)
+    return out
 
 
 @dataclass(frozen=True)

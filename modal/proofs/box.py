@@ -13,6 +13,14 @@ With D ⪰ 0, γ = max |g|, κ = max |n|/d and σ = max(0, −min s), an eigenva
 since (|g|r + |n|)/(2r + d) lies between |g|/2 and |n|/d. Two classic results are special cases:
 κ = Ω for the internal damping of a shaft that turns at Ω, and κ = Ω/2 for a full oil film.
 
+Where N acts on motions without damping κ is infinite. With |n| ≤ κ (d + δ) and s ≤ ρ (d + δ) for
+some δ > 0 the imaginary part has d (|ω| − κ) + r (2|ω| − γ) ≤ κδ for |ω| > max(κ, γ/2), so that
+
+    d ≤ κδ / (|ω| − κ) = d̂,     r ≤ κδ / (2|ω| − γ) = r̂,     s ≥ ω² − γ|ω| − r̂ (r̂ + d̂),
+
+and |ω| ≤ W where the last is ρ (d̂ + δ): shapes of high frequency have damping in proportion to
+their stiffness, more than circulatory forces supply. W takes the place of κ.
+
 At every point of a family of frozen systems the bounds come from a few fixed matrices: operators
 whose coefficients keep their ratios over all points are added to one group, and a bound of a
 group's ratio holds at every point. Sums of groups are bounded by the sum of their bounds.
@@ -48,7 +56,8 @@ class Box:
     gyroscopic : float
         γ = max |xᴴGx| / xᴴMx, rad/s.
     circulatory : float
-        κ = max |xᴴNx| / xᴴDx, rad/s; infinite where circulatory forces act that no damper resists.
+        κ = max |xᴴNx| / xᴴDx, rad/s, or the frequency above which damping in proportion to
+        stiffness resists N; infinite where circulatory forces act that no damper resists.
     softening : float
         σ, (rad/s)²: no xᴴSx / xᴴMx is below −σ.
     dissipative : bool
@@ -189,7 +198,7 @@ class FamilyBox:
     ) -> None:
         span = span.padded(len(family.terms))
         symmetry = np.array([term.symmetry for term in family.terms])
-        self.family = family
+        self.family, self._resisted = family, np.inf
         self._mass = np.unique(span.mass, axis=0)
         self._turning = groups(span.damping, symmetry != 1)
         self._circulatory = groups(span.stiffness, symmetry != 1)
@@ -214,6 +223,31 @@ class FamilyBox:
     def damped(self) -> bool:
         """Whether any damping acts."""
         return len(self._damping) > 0
+
+    def resist(self, at: Coefficients, trials: int = 4) -> None:
+        """Find W of the only point from damping that grows with the stiffness.
+
+        trials: of δ. W is about least where κ, which falls with δ by a power from ½ to 1, is √(ρδ).
+        """
+        at = at.padded(len(self.family.terms))
+        M, D = self._parts(at.mass[0])[0], self._parts(at.damping[0])[0]
+        S, N = self._parts(at.stiffness[0])
+        box = self.at(at)
+        if not (box.dissipative[0] and D.diagonal().min() > 0.0):
+            return
+        shift = float((S.diagonal() / D.diagonal()).max())
+        for _ in range(trials):
+            damping = sp.csr_matrix(D + shift * M)
+            slope = 2.0 * float((S.diagonal() / damping.diagonal()).max())
+            if not is_definite(sp.csr_matrix(slope * damping - S)):
+                shift *= 30.0
+                continue
+            ratio = skew_ratio(N, damping)
+            W = highest_growing(float(box.gyroscopic[0]), ratio, slope, shift)
+            self._resisted = min(self._resisted, W)
+            last, shift = shift, (ratio / slope**0.5) ** 0.8 * shift**0.6
+            if 0.3 * last < shift < 3.0 * last:
+                return
 
     def arrays(self) -> dict[str, Array]:
         """The bounds, to be kept with a stored map."""
@@ -275,8 +309,21 @@ class FamilyBox:
             terms = np.where((size > 0.0) & (ratios > 0.0), size * ratios / strength, 0.0)
         circulatory = terms.sum(axis=1)
         dissipative = ((acts == 0.0) | (self._dissipative & (acts > 0.0))).all(axis=1)
+        circulatory = np.where(np.isfinite(circulatory), circulatory, self._resisted)
         circulatory = np.where(known & dissipative, circulatory, np.inf)
         return PointBoxes(gyroscopic, circulatory, dissipative)
+
+
+def highest_growing(gyroscopic: float, ratio: float, slope: float, shift: float) -> float:
+    """W of the head of this file from γ, κ, ρ and δ, up to 5 % more; infinite without κ."""
+    W = 1.01 * max(ratio, 0.5 * gyroscopic)
+    while 0.0 < W < np.inf:
+        damping, growth = ratio * shift / (W - ratio), ratio * shift / (2.0 * W - gyroscopic)
+        stiffness = W * (W - gyroscopic) - growth * (growth + damping)
+        if stiffness > slope * (damping + shift):
+            break
+        W *= 1.05
+    return W
 
 
 def spanned(table: Array, of_groups: Array, columns: Mask | None = None) -> Mask:

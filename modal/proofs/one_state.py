@@ -41,6 +41,8 @@ def without_modes(system: FrozenSystem) -> tuple[FamilyBox, Box, int]:
     family = AffineFamily(lambda point: system, {})
     at = family.coefficients([{}])
     bounds = FamilyBox(family, at)
+    if not bounds.at(at).bounded[0]:
+        bounds.resist(at)
     box, proof = bounds.at(at).first(0.0), MODES
     if box.is_bounded and not system.rigid.shape[1]:
         limit = box.stiffness * (1.0 + EQUAL) if box.circulatory else 0.0

@@ -196,19 +196,23 @@ def test_the_force_at_rest_is_the_gradient_of_the_energy() -> None:
 
 
 def test_a_path_of_equilibria_starts_from_the_one_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """x³ + 10 on a path from 0 to 1 while Newton's method reaches 0.1: never from zero again."""
-    starts = []
+    """x³ + 10 on a path from 0 to 1 while Newton's method reaches 0.1: never from zero again. A
+    path beside it that is straight needs one step."""
+    starts, bent = [], np.array([1.0, 0.0])
 
-    def newton(share: Any, q: Any, guess: Any, before: Any) -> Any:
-        starts.append(float(q[0]))
-        solution = np.array([share**3 + 10.0])
-        if abs(q - solution) > 0.1:
-            raise ConvergenceError("too far")
-        return SimpleNamespace(q=solution, path=solution[None]), 5
+    def newtons(at: Any, q: Any, guess: Any, before: Any) -> list[Any]:
+        out: list[Any] = []
+        for share, factor, (x,) in zip(*at, q, strict=True):
+            starts.append(float(x))
+            solution = np.array([factor * share**3 + 10.0])
+            state = SimpleNamespace(q=solution, path=solution[None])
+            out.append((state, 5) if abs(x - solution) <= 0.1 else ConvergenceError("too far"))
+        return out
 
-    monkeypatch.setattr(trim, "newton", newton)
-    monkeypatch.setattr(trim, "Trim", lambda state, _: SimpleNamespace(state=state))
+    monkeypatch.setattr(trim, "newtons", newtons)
+    monkeypatch.setattr(trim, "Trim", lambda state, count: SimpleNamespace(q=state.q, count=count))
     here = (0.0, np.array([10.0]), np.array([10.0]))
-    found = trim.equilibrium(lambda share: share, here, here)  # type: ignore[arg-type, return-value]
-    assert found.state.q == pytest.approx(11.0)
-    assert min(starts) == 10.0 and len(starts) < 20
+    found: Any = trim.equilibria(lambda x, n: (x, bent[n]), [(here, here)] * 2)  # type: ignore[arg-type, return-value]
+    assert [own.q[0] for own in found] == pytest.approx([11.0, 10.0])
+    assert found[1].count == 5
+    assert min(starts) == 10.0 and len(starts) < 21

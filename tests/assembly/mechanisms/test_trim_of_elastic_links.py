@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ import assembly
 import modal
 from assembly import gallery
 from assembly.bodies.in_motion import BodiesMotion
+from assembly.mechanisms import elastic_mechanism
+from assembly.mechanisms import trim as trimming
 from assembly.mechanisms.deformed_motion import DeformedMotion
-from assembly.mechanisms.elastic_mechanism import ElasticMechanism
 from studies import slider_crank
 
 Array = NDArray[np.float64]
@@ -413,20 +415,28 @@ def test_trims_of_several_times_are_those_of_each(
             assert_allclose(trim.reactions[name].force, reaction.force, atol=1e-6 * size)
 
 
-def test_all_loads_at_once_are_not_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where they fail for all times together, the path begins with half of them."""
-    shares, motion = [], ElasticMechanism._motion
+def test_loads_in_parts_are_applied_to_all_times_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time has its own share of the loads; together they take the rounds of the longest."""
+    rounds, newtons = list[list[float]](), trimming.newtons
 
-    def seen(self: ElasticMechanism, t: float, share: float, driven: bool | None) -> Any:
-        shares.append(share)
-        return motion(self, t, share, driven)
+    def seen(motion: Any, *start: Array) -> Any:
+        rounds.append(motion.share.tolist())
+        return newtons(motion, *start)
 
-    monkeypatch.setattr(ElasticMechanism, "_together", lambda self, times, driven: [None])
-    monkeypatch.setattr(ElasticMechanism, "_motion", seen)
-    machine = slender(5.0, 0.5)
-    (found,) = machine.trims([0.03])
-    assert shares == [0.5, 1.0]
-    assert_allclose(found.q, machine.trim(0.03).q, rtol=0, atol=1e-11 * np.abs(found.q).max())
+    monkeypatch.setattr(trimming, "newtons", seen)
+    times, each, most = np.linspace(0.0, 0.3, 6), [], 0
+    for t in times.tolist():
+        each.append(slender(5.0, 0.02).trim(t))
+        assert [share for (share,) in rounds[:2]] in ([1.0], [1.0, 0.5])
+        most = max(most, len(rounds))
+        rounds.clear()
+    found = slender(5.0, 0.02).trims(times)
+    assert most > 5
+    assert len(rounds) == most
+    assert any(len(set(shares)) > 1 for shares in rounds)
+    for one, alone in zip(found, each, strict=True):
+        assert one.iterations == alone.iterations
+        assert_allclose(one.q, alone.q, rtol=0, atol=1e-10 * np.abs(alone.q).max())
 
 
 @pytest.mark.slow
@@ -453,7 +463,9 @@ def test_trims_do_not_depend_on_their_order() -> None:
         assert_allclose(one.q, alone.q, rtol=0, atol=1e-12)
 
 
-def test_a_step_that_only_grows_on_a_small_one_does_not_diverge() -> None:
+def test_a_step_that_only_grows_on_a_small_one_does_not_diverge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An arm of seven links far off its shape: Newton's steps are large and small in turn there.
 
     It was given up, and the loads were applied in parts.
@@ -485,8 +497,9 @@ def test_a_step_that_only_grows_on_a_small_one_does_not_diverge() -> None:
         initial={n: (*r, a) for n, r, a in zip(names, places, turns, strict=True)},
     )
     t = np.pi / 1.306
-    (found,) = machine._together(np.array([t]), None)
-    assert found is not None
-    by_parts = machine._along_loads(0.5, t, None)
-    assert isinstance(by_parts, assembly.Trim)
+    (found,) = machine.trims([t])
+    equilibria = trimming.equilibria
+    monkeypatch.setattr(elastic_mechanism, "equilibria", partial(equilibria, step=0.5))
+    (by_parts,) = machine.trims([t])
+    assert by_parts.iterations > found.iterations
     assert_allclose(found.q, by_parts.q, rtol=0, atol=1e-9 * np.abs(found.q).max())

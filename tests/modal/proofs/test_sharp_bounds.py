@@ -18,7 +18,8 @@ import scipy.sparse as sp
 import modal
 from assembly import FrozenSystem
 from assembly.linalg.combination import Combination
-from modal.proofs.box import PointBoxes
+from modal.proofs import verdict
+from modal.proofs.box import PointBoxes, highest_growing
 from modal.proofs.judge import COUNT
 from modal.proofs.one_state import examine
 from modal.proofs.poles import Poles, largest_on_axis
@@ -52,6 +53,54 @@ def test_the_height_of_the_box_is_that_of_a_softened_gyroscope() -> None:
     for bound in (found.box.angular_frequency, of_family):
         assert height * (1.0 - 1e-12) <= bound <= height * (1.0 + 1e-12)
     assert found.growth_rate <= found.box.growth
+
+
+@pytest.mark.parametrize(
+    "rates", [(0.0, 1.0, 50.0, 2.0), (6.0, 1.0, 1.0, 1.0), (0.0, 1.0, 1e-3, 100.0)]
+)
+def test_highest_growing_frequency(rates: tuple[float, float, float, float]) -> None:
+    """The largest |ω| of λ² + (d + ig)λ + s + in = 0, r ≥ 0, over all d, s, g, n that κ, ρ, δ and γ
+    allow: with n = −κ (d + δ) and g = −γ, d follows from r, and s from both."""
+    gyroscopic, ratio, slope, shift = rates
+    omega = max(ratio, 0.5 * gyroscopic) * np.geomspace(1.0001, 1e3, 4000)[:, None]
+    r = np.linspace(0.0, 1.0, 500) * ratio * shift / (2.0 * omega - gyroscopic)
+    d = (ratio * shift - r * (2.0 * omega - gyroscopic)) / (omega - ratio)
+    s = omega**2 - gyroscopic * omega - r**2 - r * d
+    possible = (s <= slope * (d + shift)).any(axis=1)
+    largest = float(omega[possible].max())
+    found = highest_growing(gyroscopic, ratio, slope, shift)
+    assert largest <= found <= 1.4 * largest
+
+
+def undamped_at_the_ground(circulatory: float) -> FrozenSystem:
+    """160 masses in a plane, damped where they are tied to each other, not at the ground."""
+    count = 160
+    chain = sp.diags([np.full(count, 2.0), np.full(count - 1, -1.0)], [0, 1]).tolil()
+    chain[0, 0] = chain[count - 1, count - 1] = 1.0
+    chain = sp.csr_matrix(chain + sp.triu(chain, 1).T)
+    ground = sp.csr_matrix(([1.0], ([0], [0])), (count, count))
+    S = 1e4 * sp.kron(chain, np.eye(2)) + sp.kron(ground, np.diag([5.0, 8.0]))
+    N = circulatory * sp.kron(sp.identity(count), [[0.0, 1.0], [-1.0, 0.0]])
+    return FrozenSystem(M=np.eye(2 * count), C=2.0 * sp.kron(chain, np.eye(2)), K=S + N)
+
+
+def test_damping_that_grows_with_stiffness_bounds_the_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Circulatory forces act on rigid motions, which no damper resists: κ is infinite. All modes
+    are counted without LAPACK."""
+    expected = {}
+    for nu in (1e-6, 0.02):
+        system = undamped_at_the_ground(nu)
+        n, K, C = system.n, system.stiffness.toarray(), system.damping.toarray()
+        A = np.block([[np.zeros((n, n)), np.eye(n)], [-K, -C]])
+        expected[nu] = la.eigvals(A)
+    monkeypatch.setattr(verdict, "all_modes", None)
+    for nu, word in ((1e-6, "stable"), (0.02, "flutter")):
+        found, every = modal.stability(undamped_at_the_ground(nu)), expected[nu]
+        assert found.verdict == word
+        assert found.box.is_bounded and found.examined_to == np.inf
+        growing = every[every.real > 1e-9]
+        assert (np.abs(growing.imag) <= found.box.angular_frequency).all()
+        assert found.growth_rate == pytest.approx(every.real.max(), abs=found.error_bound)
 
 
 @pytest.mark.parametrize("p", [-1.0, 1.0])
