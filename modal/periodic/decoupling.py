@@ -94,13 +94,13 @@ def decoupled_modes(
         # More instants do not lessen the round-off of B.
         last = len(found.X) == most or (worst > GAIN * before and worst <= allowed)
         done = found.resolved or (last and worst <= allowed)
-        # As Fourier coefficients, which fall geometrically from those of the modes themselves.
-        following = fastest * (worst / fastest) ** np.array([2.0, most / len(found.X)])
         if done and wanted <= accuracy:
             return found.modes()
-        if not done and (last or following[1] > allowed):
+        # As Fourier coefficients, which fall geometrically from those of the modes themselves.
+        following, at_most = fastest * (worst / fastest) ** np.array([2.0, most / len(found.X)])
+        if not done and (last or at_most > allowed):
             return None
-        if wanted > accuracy and (done or following[0] <= 1.0):
+        if wanted > accuracy and (done or following <= 1.0):
             wanted = accuracy
         else:
             found.refine()

@@ -272,7 +272,8 @@ def _all_modes(
     modes: PropagatedModes | None = None
     if smooth is not None and (tolerance or ACCURACY) >= ACCURACY and fastest * period > FAST:
         # No more accurate than the polynomial.
-        accuracy = max(SMOOTH if optional else ACCURACY, GAIN * deviation * period)
+        share = (tolerance or (TOLERANCE if optional else ACCURACY)) / TOLERANCE
+        accuracy = max(ACCURACY, SMOOTH * min(1.0, share), GAIN * deviation * period)
         allowed = max(accuracy, tolerance or TOLERANCE)
         modes = decoupled_modes(A.many, t0, period, accuracy, allowed, optional)
     if modes is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mpmath
 import numpy as np
 import pytest
@@ -13,8 +15,10 @@ import modal
 from modal.periodic import decoupling
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.magnus import Factors, exponential, propagator_factors
+from modal.periodic.periodic_modes import PropagatedModes
 from modal.periodic.product_eigen import product_modes, product_of
 from modal.periodic.slow_motion import falls
+from modal.periodic.tolerances import SMOOTH
 from modal.reduction.interpolation import (
     Sampled,
     fourier_interpolant,
@@ -317,6 +321,24 @@ def test_modes_that_never_stay_apart_are_left_to_the_whole_monodromy() -> None:
     smooth = periodic_interpolant(one_by_one(mathieu), 0.0, T)
     assert smooth is not None
     assert decoupled_modes(Balanced.diagonal(smooth, 0.0).many, 0.0, T) is None
+
+
+def test_groups_are_as_accurate_as_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A smaller tolerance than the default is not answered by the accuracy of the default."""
+    machine, accuracies = slider_crank.model(elements=1, elastic_crank=False), []
+
+    def watched(*arguments: Any) -> PropagatedModes | None:
+        accuracies.append(arguments[3])
+        return decoupled_modes(*arguments)
+
+    monkeypatch.setattr("modal.periodic.floquet.decoupled_modes", watched)
+    assert machine.period is not None
+    default = modal.floquet(machine, machine.period)
+    asked = modal.floquet(machine, machine.period, tolerance=1e-9)
+    modal.floquet(machine, machine.period, method="dense")
+    assert accuracies[0] == SMOOTH > 10.0 * max(accuracies[1:])
+    exact = np.sort(asked.exponents.imag)
+    assert_allclose(np.sort(default.exponents.imag), exact, atol=1e-7 / machine.period)
 
 
 def test_all_multipliers_of_a_stiff_mechanism_by_default() -> None:
