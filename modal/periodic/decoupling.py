@@ -22,7 +22,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
-from modal.eigen.tolerances import EPS, GROUP, HALF, ROUNDS
+from modal.eigen.tolerances import COARSE, EPS, HALF, ROUNDS
 from modal.periodic.magnus import propagator_factors, step_factors
 from modal.periodic.periodic_modes import Map, PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
@@ -44,7 +44,6 @@ from modal.periodic.tolerances import (
     MOST_INSTANTS,
     MOST_MATRICES,
     RESOLUTION,
-    RESOLVED,
     WORK,
 )
 from modal.reduction.interpolation import Sampled
@@ -67,36 +66,45 @@ def decoupled_modes(
     accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
     MOST_INSTANTS of them do not reach it. cheap: fewer instants, by the size of A.
     """
+    allowed = max(accuracy, allowed)
     samples, values = FEWEST, np.linalg.eigvals(A(np.array([t0]))[0])
     most = min(MOST_INSTANTS, 4 * WORK / len(values) ** 3) if cheap else MOST_INSTANTS
     near = np.abs(values[:, None] - values) < 2.0 * np.pi / period * APART
     largest = np.bincount(connected_components(near, directed=False)[1]).max()
     if samples > most or largest > LARGEST_GROUP:
         return None
+    most = FEWEST << int(np.log2(most / FEWEST))
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = np.inf
     # What X is off by its highest waves, A X and its mean are by |λ| times that.
-    level = min(GROUP, allowed / (period * float(np.abs(found.spectrum[0]).max())))
+    fastest = period * float(np.abs(found.spectrum[0]).max())
+    level = min(COARSE, allowed / fastest)
     while (
-        found.usable and not found.smooth and 2 * samples <= most
+        found.usable and not found.smooth and samples < most
         and falls(before, found.highest, level, most / samples)
     ):  # fmt: skip
         before, samples = found.highest, 2 * samples
         found = _Decoupling(A, t0, period, samples, accuracy, found)
     if not found.smooth:
         return None
-    before = np.inf
-    while found.settle():
+    before, wanted = np.inf, np.inf
+    while found.settle(wanted):
         found.resolve()
         worst = float(found.unresolved.max())
         # More instants do not lessen the round-off of B.
-        last = 2 * len(found.X) > most or (worst > GAIN * before and worst <= allowed)
-        if found.resolved or (last and worst <= allowed):
+        last = len(found.X) == most or (worst > GAIN * before and worst <= allowed)
+        done = found.resolved or (last and worst <= allowed)
+        if done and wanted <= accuracy:
             return found.modes()
-        if found.hopeless or last:
+        # As Fourier coefficients, which fall geometrically from those of the modes themselves.
+        following, at_most = fastest * (worst / fastest) ** np.array([2.0, most / len(found.X)])
+        if not done and (last or at_most > allowed):
             return None
-        before = worst
-        found.refine()
+        if wanted > accuracy and (done or following <= 1.0):
+            wanted = accuracy
+        else:
+            found.refine()
+            before = worst
     return None
 
 
@@ -174,7 +182,7 @@ class _Decoupling:
             self.X[:, :, self.twin[group]] = frames.conj()
             self.X[:, :, group] = frames
         self.highest = highest_waves(self.X)
-        return self.highest <= GROUP
+        return self.highest <= COARSE
 
     def _pairs(self) -> Iterator[tuple[Index, Index]]:
         """A group of each conjugate pair and the other one, or a group that is its own."""
@@ -218,8 +226,9 @@ class _Decoupling:
             B[part][:, :, kept] = found
         return B
 
-    def settle(self) -> bool:
-        """Reduce the coupling of the groups until it does not matter; whether that succeeded."""
+    def settle(self, accuracy: float = ACCURACY) -> bool:
+        """Reduce the coupling of the groups until it changes log μ by less; whether that
+        succeeded."""
         before, changes = np.inf, np.empty_like(self.B)
         for _ in range(ROUNDS):
             if before == np.inf:
@@ -241,7 +250,7 @@ class _Decoupling:
                 largest = np.maximum(largest, terms.max(axis=0))
                 changes[part] = E / apart
             worst = float(self.missed.max())
-            if worst <= self.accuracy:
+            if worst <= accuracy:
                 return True
             if worst > GAIN * before:
                 if not self._join(largest + largest.T):
@@ -255,6 +264,7 @@ class _Decoupling:
                 columns = X[:, :, kept] - X @ change
                 X[:, :, self.twin[kept]], X[:, :, kept] = columns.conj(), columns
             self.B = self._transformed(self.A, self.X, self._slopes())
+            self.__dict__.pop("halfway", None)
         return False
 
     def resolve(self) -> None:
@@ -263,22 +273,24 @@ class _Decoupling:
 
         The difference is zero at the instants, so it turns with half their number of waves a
         period. Where that is faster than all differences of modes of a group, its mean counts to
-        first order, and to second order its square over the phase of its waves in a period.
-        Where it is not, all of it counts to first order.
+        first order, and to second order its square over the phase of its waves in a period; inside
+        a group of several modes, which have such waves too, all of it. Where it is not faster, all
+        of it counts to first order.
         """
         count = len(self.X)
         difference = (self.halfway[2] - _halfway(self.B)) * self.period
         values = self.values.imag
         widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
-        largest = float(np.abs(difference).max())
-        self.hopeless = largest > 1.0
         if widest < self.rate * count / 2:
             second = np.linalg.norm(difference, axis=(1, 2)).mean() ** 2 / (np.pi * count)
             self.unresolved = np.linalg.norm(difference.mean(axis=0), axis=0) + second
-            known = largest <= RESOLVED and count > FEWEST
+            for group in self.groups:
+                if len(group) > 1:
+                    inside = np.linalg.norm(difference[:, group][:, :, group], axis=1)
+                    self.unresolved[group] += inside.mean(axis=0)
         else:
-            self.unresolved, known = np.linalg.norm(difference, axis=1).mean(axis=0), False
-        self.resolved = known or float(self.unresolved.max()) <= self.accuracy
+            self.unresolved = np.linalg.norm(difference, axis=1).mean(axis=0)
+        self.resolved = float(self.unresolved.max()) <= self.accuracy
 
     def refine(self) -> None:
         """Take the instants halfway as well."""
@@ -450,13 +462,17 @@ def _waves(values: Complex, period: float, points: int = 12) -> Sampled:
     for _ in range(2):
         values = interleaved(values, _halfway(values))
     count, nodes, shape = len(values), np.arange(points), values.shape[1:]
-    others = np.array([np.delete(nodes, j) for j in nodes])
-    scale, flat = (nodes[:, None] - others).prod(axis=1), values.reshape(count, -1)
+    apart = nodes[:, None] - nodes + np.eye(points)
+    scale, flat = apart.prod(axis=1), values.reshape(count, -1)
 
     def many(times: Array) -> Any:
         places = times * (count / period)
         first = np.floor(places).astype(np.intp) - (points // 2 - 1)
-        weights = ((places - first)[:, None, None] - others).prod(axis=2) / scale
+        # Products of the distances from all nodes before one, and after it.
+        from_nodes = np.ones((2, points, len(times)))
+        np.cumprod((places - first) - nodes[:-1, None], axis=0, out=from_nodes[0, 1:])
+        np.cumprod((places - first) - nodes[:0:-1, None], axis=0, out=from_nodes[1, 1:])
+        weights = (from_nodes[0] * from_nodes[1, ::-1]).T / scale
         columns, ends = (first[:, None] + nodes) % count, np.arange(len(times) + 1) * points
         parts = (weights.ravel(), columns.ravel(), ends)
         return (sp.csr_matrix(parts, shape=(len(times), count)) @ flat).reshape(-1, *shape)

@@ -29,7 +29,7 @@ from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
-from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, FAST, GAIN, TOLERANCE
+from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, FAST, GAIN, SMOOTH, TOLERANCE
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
@@ -272,7 +272,8 @@ def _all_modes(
     modes: PropagatedModes | None = None
     if smooth is not None and (tolerance or ACCURACY) >= ACCURACY and fastest * period > FAST:
         # No more accurate than the polynomial.
-        accuracy = max(ACCURACY, GAIN * deviation * period)
+        share = (tolerance or (TOLERANCE if optional else ACCURACY)) / TOLERANCE
+        accuracy = max(ACCURACY, SMOOTH * min(1.0, share), GAIN * deviation * period)
         allowed = max(accuracy, tolerance or TOLERANCE)
         modes = decoupled_modes(A.many, t0, period, accuracy, allowed, optional)
     if modes is not None:
