@@ -209,6 +209,8 @@ class BodySpace(Space):
         what is left out at relative size t costs t² in an eigenvalue), and all that is projected or
         sketched is restricted to them. The bounds stay those of the full problem.
 
+        Where as many are wanted as the space has, it is the whole of it.
+
         guards: modes beyond those wanted that its basis holds at most; one at least, and so many
         that |λ| of the last wanted one is `apart` times that of the first that is left out.
         """
@@ -232,6 +234,8 @@ class BodySpace(Space):
             columns += [kept.real, kept.imag]
         U, sizes, _ = la.svd(np.hstack(columns), full_matrices=False)
         U = U[:, sizes > KEPT * np.sqrt(self.tolerance)]
+        if self.wanted + self.extra >= shared.size:
+            U = np.eye(shared.size)
         # With all rigid fields: what the frame prescribes is then exact here too.
         U = np.hstack([shared.overlap.T, U / shared.frequency[:, None]])
         Q, _ = la.qr(U, mode="economic")

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import assembly
 import modal
-from modal.periodic import decoupling
+from modal.periodic import decoupling, floquet
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.magnus import Factors, exponential, propagator_factors
 from modal.periodic.periodic_modes import PropagatedModes
@@ -331,7 +331,7 @@ def test_groups_are_as_accurate_as_is_asked_for(monkeypatch: pytest.MonkeyPatch)
         accuracies.append(arguments[3])
         return decoupled_modes(*arguments)
 
-    monkeypatch.setattr("modal.periodic.floquet.decoupled_modes", watched)
+    monkeypatch.setattr(floquet, "decoupled_modes", watched)
     assert machine.period is not None
     default = modal.floquet(machine, machine.period)
     asked = modal.floquet(machine, machine.period, tolerance=1e-9)
