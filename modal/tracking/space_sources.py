@@ -192,7 +192,9 @@ def _on_space(request: Request, kind: str | None, kept: Kept | None) -> SpaceSou
     machine, moves = linked(first), sweep.name == "time" and sweep.axis is None
     if machine is not None and moves and kind in (None, LinkSource.kind):
         return LinkSource(request, LinkFamily(machine, sweep.freeze_point), kept)
-    if kind in (None, ReducedSource.kind):
+    held = first.n <= SMALL and not first.rigid.shape[1]
+    smooth = moves and held and hasattr(sweep.model, "freeze_many") and not asked
+    if kind in (None, ReducedSource.kind) and not smooth:
         some = [{sweep.name: float(value)} for value in sweep.at[: 1 if moves else 3]]
         if any(shares_operators(sweep.freeze_point, points) for points in (some[:1], some)):
             family = AffineFamily(sweep.freeze_point, {sweep.name: start}, sweep.terms)
@@ -202,10 +204,7 @@ def _on_space(request: Request, kind: str | None, kept: Kept | None) -> SpaceSou
             "backend: a reduced basis needs instants that share their operators; choose another "
             "backend"
         )
-    held = first.n <= SMALL and not first.rigid.shape[1]
-    if not (moves and held and hasattr(sweep.model, "freeze_many") and not asked):
-        return None
-    if kind not in (None, SmoothSource.kind):
+    if not smooth or kind not in (None, SmoothSource.kind):
         return None
     motion = InterpolatedMotion.of(sweep.model, *sweep.ends, summed=True, **sweep.constant)
     if motion is None:
