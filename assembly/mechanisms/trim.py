@@ -88,7 +88,7 @@ def _settled(
         whole = len(some) == len(numbers)
         at: DeformedState = state if whole else state.at(np.searchsorted(numbers, some))
         at = replace(at, step=steps[:, some])
-        assert at.force is not None  # raises out of range
+        np.asarray(at.force)  # raises out of range
         return at
 
     while len(numbers):

@@ -209,10 +209,9 @@ class BodySpace(Space):
         what is left out at relative size t costs t² in an eigenvalue), and all that is projected or
         sketched is restricted to them. The bounds stay those of the full problem.
 
-        Where as many are wanted as the space has, it is the whole of it.
-
         guards: modes beyond those wanted that its basis holds at most; one at least, and so many
-        that |λ| of the last wanted one is `apart` times that of the first that is left out.
+        that |λ| of the last wanted one is `apart` times that of the first that is left out. None is
+        left out of as many as the space has vectors.
         """
         shared, instants = self.projected, self.on(at)
         motions, most = self._motions(instants), self.wanted + self.extra + guards + 1
@@ -226,16 +225,15 @@ class BodySpace(Space):
         far = np.flatnonzero(apart * beyond >= np.nan_to_num(size[:, :last]).max())
         if far.size:
             anchors = anchors.first(last + 2 + int(far[0]))
-        columns = []
+        count, columns = anchors.eigenvalues.shape[1], []
+        kept_modes = slice(count if count == shared.size else count - 1)
         for vectors in (anchors.right, anchors.left):
-            kept = vectors[:, :, :-1].transpose(1, 0, 2).reshape(shared.size, -1)
+            kept = vectors[:, :, kept_modes].transpose(1, 0, 2).reshape(shared.size, -1)
             kept = kept[:, np.isfinite(kept).all(axis=0)] * shared.frequency[:, None]
             kept = kept / np.linalg.norm(kept, axis=0)
             columns += [kept.real, kept.imag]
         U, sizes, _ = la.svd(np.hstack(columns), full_matrices=False)
         U = U[:, sizes > KEPT * np.sqrt(self.tolerance)]
-        if self.wanted + self.extra >= shared.size:
-            U = np.eye(shared.size)
         # With all rigid fields: what the frame prescribes is then exact here too.
         U = np.hstack([shared.overlap.T, U / shared.frequency[:, None]])
         Q, _ = la.qr(U, mode="economic")

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from modal.data.growth import growth_floor
 from modal.tracking import hermite
 from modal.tracking.encounters import Encounter, Search
 from modal.tracking.matching import Match
@@ -80,7 +81,7 @@ def _onset_place(
     bracket: float = 0.45,
 ) -> float:
     """Where to cut a step with an onset inside: next to where the growth rate exceeds its error
-    where that is smooth, in the middle where modes lock or stop oscillating.
+    and round-off where that is smooth, in the middle where modes lock or stop oscillating.
 
     bracket: part of the tolerance, on either side, by which an onset that the cubic predicts is
     bracketed.
@@ -88,13 +89,12 @@ def _onset_place(
     start, length = float(a.at), float(b.at - a.at)
     if branches is not None and onset.second < 0 and onset.kind in ("flutter onset", "split"):
         steady = (*branches.steady, *branches.steady_slope)
-        ends = [complex(x[onset.first]) for x in steady]
-        oscillates = ends[0].imag != 0.0 and ends[1].imag != 0.0
-        level = [float(error[onset.first]) for error in branches.error]
-        heights = [ends[n].real - level[n] for n in (0, 1)]
-        if oscillates and heights[0] * heights[1] < 0.0 and np.all(np.isfinite(ends)):
-            rise, slopes = level[1] - level[0], (ends[2].real, ends[3].real)
-            tau = hermite.root(*heights, *(slope - rise for slope in slopes))
+        lam = np.array([x[onset.first] for x in steady])
+        level = growth_floor(lam[:2]) + [error[onset.first] for error in branches.error]
+        heights, slopes = lam[:2].real - level, lam[2:].real - np.diff(level)
+        oscillates = (lam[:2].imag != 0.0).all() and np.isfinite(lam).all()
+        if oscillates and heights.prod() < 0.0:
+            tau = hermite.root(*heights.tolist(), *slopes.tolist())
             aside = bracket * search.tolerance / abs(length)
             tau = tau - aside if tau >= 0.5 else tau + aside
             return start + float(np.clip(tau, aside, 1.0 - aside)) * length

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from modal.data.growth import grows, growth_floor
 from modal.eigen import spectrum
 from modal.eigen.tolerances import GROUP, HALF
-from modal.tracking.variation import Variation, adjoint, transposed
+from modal.tracking.variation import Variation, adjoint, diagonal, transposed
 from modal.tracking.whirl import WhirlForms
 from modal.types import Array, Complex, Index, Mask
 
@@ -87,8 +87,7 @@ class Snapshot:
     @cached_property
     def frequency(self) -> Array:
         """By which modes are ordered, rad/s: |λ|, of overdamped ones that of the shape, (K,)."""
-        doubled = np.diagonal(self.energy_gram, axis1=-2, axis2=-1).real
-        strain = doubled - np.abs(self.eigenvalues) ** 2
+        strain = diagonal(self.energy_gram).real - np.abs(self.eigenvalues) ** 2
         return spectrum.sizes(self.eigenvalues, strain, np.ones_like(strain))
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -145,3 +145,24 @@ def test_a_real_value_inside_its_error_is_no_divergence(level: float) -> None:
     lam = np.array([-1.0, level * 1e-3], dtype=complex)[:, None]
     onsets = find_onsets(lam, np.full((2, 1), 1e-3), np.ones(1, dtype=bool))
     assert [kind for _, _, kind in onsets] == (["divergence onset"] if level > 1.0 else [])
+
+
+class SlowOnset:
+    """Re λ = 1e-4 (t − 0.37) 1/s at 10 rad/s."""
+
+    def freeze(self, t: float) -> FrozenSystem:
+        return FrozenSystem(M=np.eye(1), C=[[-2e-4 * (t - 0.37)]], K=[[100.0]])
+
+
+def test_an_onset_is_sought_where_the_growth_rate_exceeds_its_error() -> None:
+    """With 1e-5 1/s of error and 1e-7 of round-off it is 0.1 s after it is zero."""
+
+    def uncertain(system: FrozenSystem, k: int) -> modal.Modes:
+        modes = modal.solve(system, k=1)
+        return replace(modes, backward_error=np.full(len(modes.eigenvalues), 1e-6))
+
+    times = np.linspace(0.0, 2.0, 9)
+    tracks = modal.track(SlowOnset(), times=times, k=1, guard=0, solver=uncertain)
+    (onset,) = modal.events(tracks)["event_at"].values
+    assert onset == pytest.approx(0.37 + 0.1 + 0.001, abs=1e-4)
+    assert tracks.attrs["extra_instants"] <= 3
