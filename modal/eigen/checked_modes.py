@@ -56,7 +56,8 @@ def checked_modes(
     first = found = _unit_mass(quadratic, in_order(problem, found), problem.k)
     found = doubles_resolved(quadratic, found, problem.k)
     if not problem.growth_only:
-        found = refined(quadratic, found, np.arange(min(problem.k, len(found.eigenvalues))))
+        first_k = np.arange(min(problem.k, len(found.eigenvalues)))
+        found = refined(quadratic, found, first_k, problem.chain)
     found = restore_axis(quadratic, found)
     if found is not first:
         found = in_order(problem, found)
@@ -276,10 +277,11 @@ def left_vectors(
     if quadratic.symmetric:
         return paired(quadratic, chosen, chosen.right.conj())
     left = chosen.left
-    if left is None and adjoint is not None:
-        left = _transposed(chosen, adjoint)
     if left is None:
         left = np.full(chosen.right.shape, np.nan, dtype=complex)
+    unknown = np.isnan(left).any(axis=0)
+    if adjoint is not None and 2 * unknown.sum() > len(unknown):
+        left = np.where(unknown, _transposed(chosen, adjoint), left)
     error = _left_error(quadratic, chosen, left)
     poor = np.flatnonzero(~(error <= (ZERO if quadratic.n <= SMALL else 2.0 * LEFT)))
     if poor.size:

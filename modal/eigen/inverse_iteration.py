@@ -20,10 +20,11 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from assembly.system.null_chain import NullChain
 from modal.eigen.quadratic import Quadratic, companion, times
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.spectrum import Pairs, clusters, rotated, separated, unevenness
-from modal.eigen.tolerances import ATTEMPTS, EPS, GROUP, HALF, SMALL, WEAK, ZERO
+from modal.eigen.tolerances import ATTEMPTS, COARSE, EPS, GROUP, HALF, SMALL, WEAK, ZERO
 from modal.types import Array, Complex, Index
 
 Group = tuple[int, ...]
@@ -48,15 +49,20 @@ def doubles_resolved(quadratic: Quadratic, pairs: Pairs, count: int) -> Pairs:
     return pairs
 
 
-def refined(quadratic: Quadratic, pairs: Pairs, index: Index) -> Pairs:
+def refined(
+    quadratic: Quadratic, pairs: Pairs, index: Index, chain: NullChain | None = None
+) -> Pairs:
     """The same pairs; those numbered `index` above ZERO are iterated where that helps.
 
     A method that stops at a larger backward error has its own goal, `pairs.accuracy`.
     Groups that meet are iterated again as one, from where they came, so no eigenpair takes the
-    place of another.
+    place of another. chain: of the zero eigenvalues, which the pairs are without.
     """
     goal = max(ZERO, 2.0 * pairs.accuracy)
-    poor = index[~(_error(quadratic, pairs.take(index)) <= goal)] if len(index) else index
+    poor = _above(goal, quadratic, pairs, index)
+    if poor.size and pairs.left is not None:
+        pairs = _corrected(quadratic, pairs, pairs.left, poor, chain)
+        poor = _above(goal, quadratic, pairs, poor)
     if poor.size == 0:
         return pairs
     values, better, groups = pairs.eigenvalues, dict[Group, Pairs](), list[Group]()
@@ -71,6 +77,52 @@ def refined(quadratic: Quadratic, pairs: Pairs, index: Index) -> Pairs:
                 better[g] = _better(quadratic, pairs.take(np.array(g)))
             values[list(g)] = better[g].eigenvalues
     return pairs
+
+
+def _above(goal: float, quadratic: Quadratic, pairs: Pairs, index: Index) -> Index:
+    """Those numbered `index` whose error is above the goal."""
+    return index[~(_error(quadratic, pairs.take(index)) <= goal)] if len(index) else index
+
+
+def _corrected(
+    quadratic: Quadratic, pairs: Pairs, left: Complex, index: Index, chain: NullChain | None
+) -> Pairs:
+    """The same pairs; those numbered `index` after a Newton step in the span of all, if better.
+
+    Q(λ)⁻¹ = Σ x_j y_jᴴ/(λ − λ_j) over all eigenvalues where y_jᴴQ′(λ_j)x_j = 1 (Tisseur and
+    Meerbergen, SIAM Rev. 43 (2001) 235, section 3.5). With r = Q(λ_i)x_i the step is λ_i − y_iᴴr
+    and x_i − Σ x_j (y_jᴴr)/(λ_i − λ_j), j outside the group of i; that of ȳ_i is alike. A chain with
+    AR = BRJ, J² = 0 and G = LᵀBR adds R(1/λ + J/λ²)G⁻¹Lᵀ, displacements of R and velocities of L.
+    """
+    upper, old = np.flatnonzero(pairs.eigenvalues.imag > 0.0), pairs.take(index)
+    lam = np.append(pairs.eigenvalues, pairs.eigenvalues[upper].conj())
+    X, Y = (np.hstack([V, V[:, upper].conj()]) for V in (pairs.right, left.conj()))
+    r = quadratic.residual(old.eigenvalues, old.right)
+    s = quadratic.transposed.residual(old.eigenvalues, Y[:, index])
+    with np.errstate(all="ignore"):
+        pairing = np.einsum("ij,ij->j", Y, _slope(quadratic, lam, X))
+        X = X / pairing
+        values = old.eigenvalues - np.einsum("ij,ij->j", Y[:, index], r) / pairing[index]
+        inverse = 1.0 / (old.eigenvalues - lam[:, None])
+        inverse[np.abs(inverse) * np.abs(lam)[:, None] >= 1.0 / COARSE] = 0.0
+        step, opposite = X @ (inverse * (Y.T @ r)), Y @ (inverse * (X.T @ s))
+        if chain is not None:
+            n, R, L = quadratic.n, chain.right, chain.left
+            G = L[:n].T @ R[:n] + L[n:].T @ (quadratic.M @ R[n:])
+            J = L[:n].T @ R[n:] - L[n:].T @ (quadratic.K @ R[:n] + quadratic.C @ R[n:])
+            J, R, L = la.solve(G, J), R[:n], la.solve(G, L[n:].T).T
+            r, s = L.T @ r / old.eigenvalues, R.T @ s / old.eigenvalues
+            step = step + R @ (r + J @ r / old.eigenvalues)
+            opposite = opposite + L @ (s + J.T @ s / old.eigenvalues)
+        new = replace(
+            old,
+            eigenvalues=values,
+            right=old.right - step,
+            left=(Y[:, index] - opposite).conj(),
+        )
+    near = np.linalg.norm(new.right - old.right, axis=0) <= WEAK * np.linalg.norm(old.right, axis=0)
+    better = near & (_error(quadratic, new) < _error(quadratic, old))
+    return _with(pairs, [new.take(better)], [tuple(index[better])])
 
 
 def left_of(quadratic: Quadratic, pairs: Pairs, left: Complex, poor: Iterable[int]) -> Complex:
@@ -155,11 +207,10 @@ def _solved(factor: Sequence[Any], r: Complex, trans: int) -> Complex:
 
 def _left_start(group: Pairs) -> Complex:
     """Conjugates of left vectors to start from: the right ones and noise where there are none."""
-    if group.left is not None:
-        return group.left.conj()
     X = group.right
     noise = np.random.default_rng(0).standard_normal(X.shape)
-    return np.asarray(X.conj() + noise * np.linalg.norm(X, axis=0) / len(X))
+    start = X.conj() + noise * np.linalg.norm(X, axis=0) / len(X)
+    return start if group.left is None else np.where(np.isnan(group.left), start, group.left.conj())
 
 
 def _orthonormal(X: Complex) -> Complex:
@@ -234,12 +285,14 @@ def _joined(groups: list[Group], others: list[list[int]]) -> list[Group]:
 
 
 def _with(pairs: Pairs, better: list[Pairs], groups: list[Group]) -> Pairs:
-    """The pairs with those of the groups in place of what was there."""
+    """The pairs with those of the groups in place of what was there; NaN for unknown left vectors."""
     # LAPACK's vectors are real where every eigenvalue is.
     values, right = np.array(pairs.eigenvalues), np.array(pairs.right, dtype=complex)
-    left = None if pairs.left is None else np.array(pairs.left, dtype=complex)
+    left = np.full(right.shape, np.nan + 0j) if pairs.left is None else pairs.left + 0j
     for group, found in zip(groups, better, strict=True):
         values[list(group)], right[:, list(group)] = found.eigenvalues, found.right
-        if left is not None and found.left is not None:
+        if found.left is not None:
             left[:, list(group)] = found.left
+    if pairs.left is None and np.isnan(left).all():
+        return replace(pairs, eigenvalues=values, right=right)
     return replace(pairs, eigenvalues=values, right=right, left=left)

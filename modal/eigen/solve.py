@@ -41,7 +41,7 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 # vectors need a run of their own. The cheaper one serves up to SMALL DOFs; a Krylov method that has
 # spent what LAPACK takes is stopped there. Beyond BLOCK DOFs the block method costs less than one
 # vector at a time, whatever the damping (crossing between 750 and 1,300 DOFs).
-LAPACK, APPLICATION = 2e-8, 1.2e-4
+LAPACK, APPLICATION = 2e-8, 2.5e-4
 BLOCK = 1000
 
 
@@ -276,7 +276,7 @@ def _dense(problem: ModeProblem) -> Modes:
         index = np.flatnonzero(decisive(problem.quadratic, lam, modes.error_bound))
         if index.size:
             pairs = Pairs(lam, modes.right, modes.factorization, modes.method, left=modes.left)
-            return checked_modes(problem, refined(problem.quadratic, pairs, index))
+            return checked_modes(problem, refined(problem.quadratic, pairs, index, problem.chain))
     return modes
 
 
