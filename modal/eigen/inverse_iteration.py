@@ -91,8 +91,9 @@ def _corrected(
 
     Q(λ)⁻¹ = Σ x_j y_jᴴ/(λ − λ_j) over all eigenvalues where y_jᴴQ′(λ_j)x_j = 1 (Tisseur and
     Meerbergen, SIAM Rev. 43 (2001) 235, section 3.5). With r = Q(λ_i)x_i the step is λ_i − y_iᴴr
-    and x_i − Σ x_j (y_jᴴr)/(λ_i − λ_j), j outside the group of i; that of ȳ_i is alike. A chain with
-    AR = BRJ, J² = 0 and G = LᵀBR adds R(1/λ + J/λ²)G⁻¹Lᵀ, displacements of R and velocities of L.
+    and x_i − Σ x_j (y_jᴴr)/(λ_i − λ_j), j outside the group of i; that of ȳ_i is alike. A chain
+    with AR = BRJ, J² = 0 and G = LᵀBR adds R(1/λ + J/λ²)G⁻¹Lᵀ, of R the displacements, of L the
+    velocities.
     """
     upper, old = np.flatnonzero(pairs.eigenvalues.imag > 0.0), pairs.take(index)
     lam = np.append(pairs.eigenvalues, pairs.eigenvalues[upper].conj())
@@ -285,7 +286,10 @@ def _joined(groups: list[Group], others: list[list[int]]) -> list[Group]:
 
 
 def _with(pairs: Pairs, better: list[Pairs], groups: list[Group]) -> Pairs:
-    """The pairs with those of the groups in place of what was there; NaN for unknown left vectors."""
+    """The pairs with those of the groups in place of what was there.
+
+    Left vectors that are not known are NaN where others are.
+    """
     # LAPACK's vectors are real where every eigenvalue is.
     values, right = np.array(pairs.eigenvalues), np.array(pairs.right, dtype=complex)
     left = np.full(right.shape, np.nan + 0j) if pairs.left is None else pairs.left + 0j

@@ -19,8 +19,8 @@ polynomials. A box of the grid of a Hill chart without a proof is halved.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -43,6 +43,10 @@ from modal.types import Array
 # to instant: for errors of the polynomials.
 MARGIN = 0.1
 
+Triple = tuple[Array, Array, Array]
+
+FEW = 8  # instants at which a number of slow modes is tried first
+
 
 @dataclass(frozen=True)
 class FrozenForms:
@@ -59,11 +63,17 @@ class FrozenForms:
     inverse: Array
     inertia: Array
     stiffness: Array
+    _known: dict[int, tuple[Triple, Triple]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, M: Array, C: Array, K: Array) -> FrozenForms | None:
-        """Of matrices (J, n, n) at equal parts of a period; None where a mode has no stiffness."""
+    def of(cls, M: Array, C: Array, K: Array, every: int = 1) -> FrozenForms | None:
+        """Of matrices (J, n, n) at equal parts of a period; None where a mode has no stiffness.
+
+        every: of how many instants one is looked at.
+        """
         K = 0.5 * (K + K.swapaxes(1, 2))
+        rates = [derivative(A, 2.0 * np.pi)[::every] for A in (M, K)]
+        M, C, K = M[::every], C[::every], K[::every]
         modes = [la.eigh(k, m) for k, m in zip(K, M, strict=True)]
         x, shapes = (np.stack(part) for part in zip(*modes, strict=True))
         if x.min() <= 0.0:
@@ -72,7 +82,7 @@ class FrozenForms:
         fitted = nnls(_terms(x) / omega.reshape(-1, 1), (damping / omega).ravel())[0]
         slope = (_bent(1.001 * x, fitted) - _bent(0.999 * x, fitted)) / (0.002 * x)
         back = shapes.swapaxes(1, 2)
-        inertia, stiffness = (back @ derivative(A, 2.0 * np.pi) @ shapes for A in (M, K))
+        inertia, stiffness = (back @ rate @ shapes for rate in rates)
         return cls(x, _bent(x, fitted), slope, shapes, back @ M, inertia, stiffness)
 
     def in_modes(self, H: Array) -> tuple[Array, Array]:
@@ -80,18 +90,17 @@ class FrozenForms:
         on_y, on_v = (self.inverse @ part @ self.shapes for part in np.split(H, 2, axis=2))
         return on_y, on_v
 
-    def separating_rate(self, m: int, on_y: Array, on_v: Array, rate: float) -> float | None:
+    def separating_rate(
+        self, m: int, on_y: Array, on_v: Array, rate: float, between: bool = True
+    ) -> float | None:
         """s, 1/s, below 2m exponents and above the others; None where R is not positive definite.
 
-        on_y, on_v: of `in_modes`. rate: 2π/T, rad/s.
+        on_y, on_v: of `in_modes`. rate: 2π/T, rad/s. between: the instants too between these.
         """
         n = self.squares.shape[1]
-        at, sign = np.arange(n), np.where(np.arange(n) < m, -1.0, 1.0)
-        one = sign + 0.0 * self.squares
-        blocks = a, f, b = one * self.squares, one * self.f, one
-        slopes = one, one * self.slope, 0.0 * one
-        yy, yv, vv = (rate * self.change(g, dg) for g, dg in zip(blocks, slopes, strict=True))
-        Q = np.empty((len(one), 2 * n, 2 * n))  # dS/dt + S A + Aᵀ S
+        at, (a, f, b), changes = np.arange(n), *self._energies(m)
+        yy, yv, vv = (rate * change for change in changes)
+        Q = np.empty((len(a), 2 * n, 2 * n))  # dS/dt + S A + Aᵀ S
         Q[:, :n, :n] = yy + _twice(f[:, :, None] * on_y)
         Q[:, :n, n:] = yv + f[:, :, None] * on_v + (b[:, :, None] * on_y).swapaxes(1, 2)
         Q[:, n:, n:] = vv + _twice(b[:, :, None] * on_v)
@@ -112,7 +121,18 @@ class FrozenForms:
             R[:, rows + at, columns + at] += 2.0 * s * block
         margins = np.array([la.eigvalsh(r, subset_by_index=[0, 0])[0] for r in _scaled(R)])
         change = np.abs(margins - np.roll(margins, 1)).max()
-        return s if float(margins.min()) >= MARGIN + change else None
+        return s if float(margins.min()) >= MARGIN + between * change else None
+
+    def _energies(self, m: int) -> tuple[Triple, Triple]:
+        """The parts of S, ω², f and 1 with their signs (J, n), and their changes (J, n, n)."""
+        if m not in self._known:
+            one = np.where(np.arange(self.squares.shape[1]) < m, -1.0, 1.0) + 0.0 * self.squares
+            parts = one * self.squares, one * self.f, one
+            slopes = one, one * self.slope, 0.0 * one
+            a, f, b = (self.change(g, slope) for g, slope in zip(parts, slopes, strict=True))
+            self._known.clear()  # of one m: they are large
+            self._known[m] = parts, (a, f, b)
+        return self._known[m]
 
     def change(self, g: Array, slope: Array) -> Array:
         """ΦᵀS'Φ (J, n, n) of S = Φ⁻ᵀ g(ω²) Φ⁻¹: g and dg/dω² (J, n)."""
@@ -162,7 +182,8 @@ def _scaled(R: Array) -> Array:
 def bernstein(polynomial: ParameterPolynomial, low: Array, high: Array) -> Array:
     """Coefficients (nodes, ...) over a box inside that of the polynomial: its values there are
     means of them, with weights that are not negative."""
-    places = [0.5 - 0.5 * np.cos(np.pi * np.arange(d + 1) / max(d, 1)) for d in polynomial.degrees]
+    degrees = np.where(high > low, polynomial.degrees, 0).tolist()
+    places = [0.5 - 0.5 * np.cos(np.pi * np.arange(d + 1) / max(d, 1)) for d in degrees]
     points = itertools.product(*places)
     values = np.stack([polynomial(low + (high - low) * np.array(u)) for u in points])
     bases = []
@@ -245,11 +266,31 @@ def _proof(
     box: tuple[Array, Array],
     k: int,
 ) -> tuple[int, float] | None:
-    """m and s of a box."""
-    M, K, C = np.split(evaluate(0.5 * (box[0] + box[1])), 3, axis=2)
-    forms = FrozenForms.of(M, C, K * motion.frequencies)
+    """m and s of a box: of the m that pass at a few instants, the first that does at all."""
+    matrices = evaluate(0.5 * (box[0] + box[1]))
+    numbers: Iterable[tuple[int, float]] = [
+        (m, np.nan) for m in (*range(k, k + GUARD + 1), *range(k))
+    ]
+    few = max(len(matrices) // FEW, 1)
+    for every in (few, 1):
+        some = replace(accelerations, table=accelerations.table[:, ::every])
+        numbers = _rates(motion, matrices, some, box, [m for m, _ in numbers], every)
+    return next(iter(numbers), None)
+
+
+def _rates(
+    motion: ChartMotion,
+    matrices: Array,
+    accelerations: ParameterPolynomial,
+    box: tuple[Array, Array],
+    numbers: Sequence[int],
+    every: int,
+) -> Iterator[tuple[int, float]]:
+    """Of these m those that one in so many instants says are proved, and s."""
+    M, K, C = np.split(matrices, 3, axis=2)
+    forms = FrozenForms.of(M, C, K * motion.frequencies, every) if numbers else None
     if forms is None:
-        return None
+        return
     units = np.concatenate([motion.frequencies, np.ones_like(motion.frequencies)])
     ends = bernstein(accelerations, *box)
 
@@ -257,13 +298,13 @@ def _proof(
     def in_modes(number: int) -> tuple[Array, Array]:
         return forms.in_modes(ends[number][:, :-1] * units)
 
-    for m in (*range(k, k + GUARD + 1), *range(k)):
+    for m in numbers:
         s = -np.inf
         for number, end in enumerate(ends):
-            there = forms.separating_rate(m, *in_modes(number), float(end[0, -1, 0]))
+            rate = float(end[0, -1, 0])
+            there = forms.separating_rate(m, *in_modes(number), rate, between=every == 1)
             if there is None:
                 break
             s = max(s, there)
         else:
-            return m, s
-    return None
+            yield m, s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from modal.periodic.collocation import Multipliers
 from modal.periodic.decaying_modes import MARGIN, FrozenForms, bernstein, on_all_shapes
 from modal.periodic.product_eigen import product_modes
 from modal.proofs.judge import COUNT
-from modal.reduction.interpolation import parameter_polynomial
+from modal.reduction.interpolation import ParameterPolynomial, parameter_polynomial
 from modal.types import Array
 
 PARTS = 64
@@ -292,3 +293,23 @@ def test_no_proof_is_looked_for_where_no_corner_has_one(monkeypatch: pytest.Monk
         motion, lambda x: np.repeat(row[None], 4, axis=0), lambda x: float(x[0]), axes, 1, 1e-8
     )
     assert not boxes.size and len(tried) == 5
+
+
+def test_a_proof_at_a_few_instants_is_none() -> None:
+    """A pulse of negative damping between the instants that are tried first."""
+    omega, damping = 3.0 ** np.arange(6), 1e-3
+    K, M = (np.repeat(np.diag(x)[None], PARTS, axis=0) for x in (omega**2, np.ones(6)))
+    whole, pulsed = damping * K, damping * K
+    pulsed[PARTS // (2 * decaying_modes.FEW)] *= -1.0
+
+    def proved(C: Array) -> tuple[int, float] | None:
+        H = -np.concatenate([K, C], axis=2)
+        moved = np.concatenate([H, np.full_like(H[:, :1], 0.02)], axis=1)
+        point = np.zeros(1)
+        accelerations = ParameterPolynomial(point, point, (0,), moved[None])
+        motion: Any = SimpleNamespace(frequencies=np.ones(6))
+        matrices = np.concatenate([M, K, C], axis=2)
+        return decaying_modes._proof(motion, lambda x: matrices, accelerations, (point, point), 1)
+
+    assert proved(whole) is not None
+    assert proved(pulsed) is None
