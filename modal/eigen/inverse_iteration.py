@@ -98,30 +98,23 @@ def _corrected(
     upper, old = np.flatnonzero(pairs.eigenvalues.imag > 0.0), pairs.take(index)
     lam = np.append(pairs.eigenvalues, pairs.eigenvalues[upper].conj())
     X, Y = (np.hstack([V, V[:, upper].conj()]) for V in (pairs.right, left.conj()))
-    r = quadratic.residual(old.eigenvalues, old.right)
-    s = quadratic.transposed.residual(old.eigenvalues, Y[:, index])
+    x, y, values = old.right, Y[:, index], old.eigenvalues
+    r, s = quadratic.residual(values, x), quadratic.transposed.residual(values, y)
     with np.errstate(all="ignore"):
-        pairing = np.einsum("ij,ij->j", Y, _slope(quadratic, lam, X))
-        X = X / pairing
-        values = old.eigenvalues - np.einsum("ij,ij->j", Y[:, index], r) / pairing[index]
-        inverse = 1.0 / (old.eigenvalues - lam[:, None])
+        X = X / (Y * _slope(quadratic, lam, X)).sum(axis=0)
+        inverse = 1.0 / (values - lam[:, None])
         inverse[np.abs(inverse) * np.abs(lam)[:, None] >= 1.0 / COARSE] = 0.0
-        step, opposite = X @ (inverse * (Y.T @ r)), Y @ (inverse * (X.T @ s))
+        values = values - (y * r).sum(axis=0) / (y * _slope(quadratic, values, x)).sum(axis=0)
+        y = y - Y @ (inverse * (X.T @ s))
+        step = X @ (inverse * (Y.T @ r))
         if chain is not None:
             n, R, L = quadratic.n, chain.right, chain.left
             G = L[:n].T @ R[:n] + L[n:].T @ (quadratic.M @ R[n:])
             J = L[:n].T @ R[n:] - L[n:].T @ (quadratic.K @ R[:n] + quadratic.C @ R[n:])
-            J, R, L = la.solve(G, J), R[:n], la.solve(G, L[n:].T).T
-            r, s = L.T @ r / old.eigenvalues, R.T @ s / old.eigenvalues
-            step = step + R @ (r + J @ r / old.eigenvalues)
-            opposite = opposite + L @ (s + J.T @ s / old.eigenvalues)
-        new = replace(
-            old,
-            eigenvalues=values,
-            right=old.right - step,
-            left=(Y[:, index] - opposite).conj(),
-        )
-    near = np.linalg.norm(new.right - old.right, axis=0) <= WEAK * np.linalg.norm(old.right, axis=0)
+            r = la.solve(G, L[n:].T @ r / old.eigenvalues)
+            step = step + R[:n] @ (r + la.solve(G, J @ r / old.eigenvalues))
+        new = replace(old, eigenvalues=values, right=x - step, left=y.conj())
+    near = np.linalg.norm(step, axis=0) <= WEAK * np.linalg.norm(x, axis=0)
     better = near & (_error(quadratic, new) < _error(quadratic, old))
     return _with(pairs, [new.take(better)], [tuple(index[better])])
 
@@ -218,7 +211,7 @@ def _orthonormal(X: Complex) -> Complex:
     return np.asarray(la.qr(X / np.abs(X).max(axis=0), mode="economic")[0])
 
 
-def _slope(quadratic: Quadratic, sigma: complex, X: Complex) -> Complex:
+def _slope(quadratic: Quadratic, sigma: complex | Complex, X: Complex) -> Complex:
     """Q′(σ)X = (2σM + C)X."""
     return times(quadratic.M, X) * (2.0 * sigma) + times(quadratic.C, X)
 
