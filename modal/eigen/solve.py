@@ -44,6 +44,8 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 # projected problems, of 8k shapes or so, cost as much as a Krylov method up to PROJECTED k² DOFs.
 LAPACK, APPLICATION = 2e-8, 2.5e-4
 BLOCK, PROJECTED = 1000, 8
+# One solution of a body or mechanism beyond some hundred DOFs, s, and s a DOF.
+SOLUTION, SOLUTION_DOF = 0.1, 8e-5
 
 
 def solve(

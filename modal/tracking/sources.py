@@ -14,6 +14,7 @@ from assembly.errors import AccuracyError
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.deflation import with_zeros
 from modal.eigen.modes import Modes
+from modal.eigen.solve import LAPACK, SOLUTION, SOLUTION_DOF
 from modal.provenance.fingerprint import drawn_prints
 from modal.reduction.full_order import spot_check
 from modal.reduction.instants import SmallMatrices
@@ -141,19 +142,31 @@ class SpaceSource:
         self.growths = 0
         self._points = self._leading(self._at)
         self._values = self._at[: len(self._points)]
-        sample = self._points.take(spread(len(self._values), SAMPLE))
+        # What grows for the rest of few values grows for a block of them.
+        count = min(SAMPLE, max(TRAINING, len(self._values) // 4))
+        sample = self._points.take(spread(len(self._values), count))
         stored = None if kept is None else kept(self.prints())[0]
         self._space: Any = self._new_space(sample, stored)
         try:
             if stored is None:
                 if not self._space.complete:  # else it cannot grow, and every block is checked
-                    self._space.train(sample.take(spread(len(sample), TRAINING)))
+                    few = sample.take(spread(len(sample), TRAINING))
+                    self._space.train(few, most=self._worthwhile(len(sample)))
                     self._train(sample)
                 self._check()
             self._settle()
         except BaseException:
             self.close()
             raise
+
+    def _worthwhile(self, trained: int) -> float:
+        """Vectors of a space beyond which full solutions of all values cost less, unless a space is
+        asked for. trained: values that it grows on, solved two or three times."""
+        if self._request.backend == "reduced":
+            return np.inf
+        solved = (len(self._values) + 3 * trained) * LAPACK
+        full = len(self._values) * (SOLUTION + SOLUTION_DOF * self._family.n)
+        return float(np.cbrt(full / solved))
 
     def _leading(self, values: Array) -> Any:
         """The points of some values up to the first at which the model cannot be frozen."""
@@ -217,7 +230,7 @@ class SpaceSource:
 
     def _train(self, points: Any, found: CertifiedModes | None = None) -> CertifiedModes:
         space = self._space
-        found = space.train(points, found)
+        found = space.train(points, found, self._worthwhile(len(points)))
         worst = space.worst(found)
         if worst > 1.0:
             raise BasisError(
