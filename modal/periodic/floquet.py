@@ -21,7 +21,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase, shown
 from modal.eigen.tolerances import ZERO
 from modal.periodic.collocation import step_maps
-from modal.periodic.decoupling import decoupled_modes
+from modal.periodic.decoupling import decoupled_modes, most_instants
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, modal_basis, orbit_error
 from modal.periodic.magnus import propagator_factors
@@ -29,7 +29,16 @@ from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
-from modal.periodic.tolerances import ACCURACY, DENSE, DENSE_LIMIT, FAST, GAIN, SMOOTH, TOLERANCE
+from modal.periodic.tolerances import (
+    ACCURACY,
+    DENSE,
+    DENSE_LIMIT,
+    FAST,
+    FEWEST,
+    GAIN,
+    SMOOTH,
+    TOLERANCE,
+)
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
@@ -258,6 +267,11 @@ def _all_modes(
 ) -> FloquetModes | None:
     """All modes; with `optional` None where fast ones do not decouple at few instants."""
     smooth: Interpolant | None = None
+    values = la.eigvals(equations.first_order(t0))
+    fastest = float(np.abs(values).max())
+    hurried = optional and fastest * period > FASTEST
+    if hurried and most_instants(values, period, optional) < FEWEST:
+        return None
     if isinstance(equations, FirstOrderModel):
         early = t0 + 0.5 * (min(breaks, default=t0 + period) - t0)
         A = Balanced.diagonal(equations.first_order, early)
@@ -269,7 +283,6 @@ def _all_modes(
                 smooth = periodic_interpolant(equations.first_orders, t0, period)
         A = Balanced.energy(smooth or equations.first_order, here)
         n, weights = here.n, np.sqrt(np.maximum(here.M.diagonal(), 0.0))
-    fastest = float(np.abs(la.eigvals(A.many(np.array([t0]))[0])).max())
     # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
     deviation = 0.0 if smooth is None else smooth.deviation * fastest
     modes: PropagatedModes | None = None
@@ -281,7 +294,7 @@ def _all_modes(
         modes = decoupled_modes(A.many, t0, period, accuracy, allowed, optional)
     if modes is not None:
         modes = replace(modes, error=modes.error + deviation * period)
-    elif optional and fastest * period > FASTEST:
+    elif hurried:
         return None
     else:
         with phase("Floquet: the whole monodromy", progress):

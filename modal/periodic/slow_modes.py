@@ -429,7 +429,7 @@ class _Samples:
 
 
 def _part(motion: ChartMotion, X: Array, B: Array, period: float) -> _Slow:
-    on_slow, of_slow = (fourier_interpolant(table, motion.start, period) for table in (X, B))
+    on_slow, of_slow = (fourier_interpolant(table, motion.start, period, EPS) for table in (X, B))
     return _Slow(motion, on_slow, of_slow, period, max(highest_waves(X), highest_waves(B)))
 
 
