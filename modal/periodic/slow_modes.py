@@ -157,7 +157,7 @@ class _Slow:
                 together = min(together, 1 << int(max(0.0, np.log2(count / grows))))
             factors = product_of(products.reshape(-1, together, *here.shape).swapaxes(0, 1))
             round_off = np.full(len(factors), together * each * EPS)
-            modes = product_modes(factors, round_off, subspaces)
+            modes = product_modes(factors, round_off, subspaces, before is not None)
             subspaces = modes.start
             chosen = _slowest(here, modes.vectors, k)
             found = modes.logs[chosen]
