@@ -119,7 +119,9 @@ class GalerkinModel:
     def missing(self, times: Array, q: Complex, v: Complex, a: Complex) -> tuple[Array, Array]:
         """The size √(ρᴴK⁻¹ρ) of what the space misses, (P, k), twice, as of a `ReducedMotion`; q,
         v, a: displacement, velocity and acceleration (P, r, k)."""
-        out = np.empty((len(times), q.shape[2]))
+        out = np.zeros((len(times), q.shape[2]))
+        if self.V.shape[0] == self.V.shape[1]:
+            return out, out
         for n, system in enumerate(self._several(times)):
             x, rate, force = (self.V @ part[n] for part in (q, v, a))
             residual = system.M @ force + system.damping @ rate + system.stiffness @ x

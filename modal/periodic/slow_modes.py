@@ -51,7 +51,7 @@ from modal.periodic.periodic_modes import (
     propagated,
     run,
 )
-from modal.periodic.product_eigen import LOST, product_modes, product_of
+from modal.periodic.product_eigen import LOST, norms, product_modes, product_of
 from modal.periodic.slow_motion import (
     falls,
     highest_waves,
@@ -153,7 +153,7 @@ class _Slow:
             )
             if before is None:
                 # What grows may grow by more than its frozen modes.
-                grows = max(1.0, np.log(np.linalg.norm(products, 2, axis=(1, 2))).sum() / SPREAD)
+                grows = max(1.0, np.log(norms(products)).sum() / SPREAD)
                 together = min(together, 1 << int(max(0.0, np.log2(count / grows))))
             factors = product_of(products.reshape(-1, together, *here.shape).swapaxes(0, 1))
             round_off = np.full(len(factors), together * each * EPS)
@@ -220,7 +220,7 @@ def slow_modes(
     sampled = off_polynomial(source, t0, period)
     series = sampled.freeze_many(np.array([t0]))
     work = period * stepping_work(series.mass[0], series.stiffness[0], k)
-    whole = work <= WORK
+    whole = work <= WORK and tolerance < TOLERANCE
     for instants, independent in spaces:
         try:
             motion = ChartMotion.of(
