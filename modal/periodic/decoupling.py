@@ -68,7 +68,7 @@ def decoupled_modes(
     """
     allowed, samples = max(accuracy, allowed), FEWEST
     most = most_instants(np.linalg.eigvals(A(np.array([t0]))[0]), period, cheap)
-    if samples > most:
+    if not most:
         return None
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = np.inf
@@ -105,12 +105,13 @@ def decoupled_modes(
 
 
 def most_instants(values: Complex, period: float, cheap: bool) -> int:
-    """The largest number of instants that are tried, a power of two; 0 where at one instant with
-    the eigenvalues (N,) too many modes are not apart. cheap: as of `decoupled_modes`."""
+    """The largest number of instants that are tried, a power of two; 0 where too few are, or where
+    of the eigenvalues (N,) of one instant too many are not apart. cheap: as of `decoupled_modes`.
+    """
     most = min(MOST_INSTANTS, 4 * WORK / len(values) ** 3) if cheap else MOST_INSTANTS
     near = np.abs(values[:, None] - values) < 2.0 * np.pi / period * APART
     largest = np.bincount(connected_components(near, directed=False)[1]).max()
-    return 0 if largest > LARGEST_GROUP else 1 << int(np.log2(most))
+    return 0 if largest > LARGEST_GROUP or most < FEWEST else 1 << int(np.log2(most))
 
 
 class _Decoupling:

@@ -29,16 +29,7 @@ from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
-from modal.periodic.tolerances import (
-    ACCURACY,
-    DENSE,
-    DENSE_LIMIT,
-    FAST,
-    FEWEST,
-    GAIN,
-    SMOOTH,
-    TOLERANCE,
-)
+from modal.periodic.tolerances import ACCURACY, DENSE, DENSE_LIMIT, FAST, GAIN, SMOOTH, TOLERANCE
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
@@ -270,7 +261,7 @@ def _all_modes(
     values = la.eigvals(equations.first_order(t0))
     fastest = float(np.abs(values).max())
     hurried = optional and fastest * period > FASTEST
-    if hurried and most_instants(values, period, optional) < FEWEST:
+    if hurried and not most_instants(values, period, optional):
         return None
     if isinstance(equations, FirstOrderModel):
         early = t0 + 0.5 * (min(breaks, default=t0 + period) - t0)

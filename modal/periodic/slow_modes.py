@@ -101,14 +101,14 @@ class _Slow:
         """The k slowest of its Floquet modes, to `tolerance`, and the conditions of their
         eigenvalues; None where MOST_STEPS are too few."""
         start, modes = self.motion.start, None
-        here = la.eig(self.B(start))
-        if np.abs(here[0]).max() * self.period > FAST:
+        values, frozen = la.eig(self.B(start))
+        if np.abs(values).max() * self.period > FAST:
             accuracy = SMOOTH * min(1.0, tolerance / TOLERANCE)
             modes = decoupled_modes(self.B.many, start, self.period, accuracy, tolerance)
         if modes is not None:
-            chosen = _slowest(*here, modes.vectors, k)
+            chosen = _slowest(values, frozen, modes.vectors, k)
         else:
-            modes = self._in_steps(*here, k, tolerance)
+            modes = self._in_steps(values, frozen, k, tolerance)
             if modes is None:
                 return None
             chosen = np.flatnonzero(np.isfinite(modes.error))
@@ -329,8 +329,9 @@ def _slow_parts(
     # The error by the elimination is measured, so modes that are less far apart may be tried too,
     # where it leaves half as many. Steps in most of the coordinates cost as much as in all.
     tried = dict.fromkeys([best, *range(min(k, r), r // 2 + 1), *fewer])
-    tried = [m for m in tried if m <= r - r // 4]
     for m in tried if work > WORK else ():
+        if m > r - r // 4:
+            continue
         if m in fewer and solved:
             break
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
