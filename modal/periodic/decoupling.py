@@ -66,14 +66,10 @@ def decoupled_modes(
     accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
     MOST_INSTANTS of them do not reach it. cheap: fewer instants, by the size of A.
     """
-    allowed = max(accuracy, allowed)
-    samples, values = FEWEST, np.linalg.eigvals(A(np.array([t0]))[0])
-    most = min(MOST_INSTANTS, 4 * WORK / len(values) ** 3) if cheap else MOST_INSTANTS
-    near = np.abs(values[:, None] - values) < 2.0 * np.pi / period * APART
-    largest = np.bincount(connected_components(near, directed=False)[1]).max()
-    if samples > most or largest > LARGEST_GROUP:
+    allowed, samples = max(accuracy, allowed), FEWEST
+    most = most_instants(np.linalg.eigvals(A(np.array([t0]))[0]), period, cheap)
+    if not most:
         return None
-    most = FEWEST << int(np.log2(most / FEWEST))
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = np.inf
     # What X is off by its highest waves, A X and its mean are by |λ| times that.
@@ -106,6 +102,16 @@ def decoupled_modes(
             found.refine()
             before = worst
     return None
+
+
+def most_instants(values: Complex, period: float, cheap: bool) -> int:
+    """The largest number of instants that are tried, a power of two; 0 where too few are, or where
+    of the eigenvalues (N,) of one instant too many are not apart. cheap: as of `decoupled_modes`.
+    """
+    most = min(MOST_INSTANTS, 4 * WORK / len(values) ** 3) if cheap else MOST_INSTANTS
+    near = np.abs(values[:, None] - values) < 2.0 * np.pi / period * APART
+    largest = np.bincount(connected_components(near, directed=False)[1]).max()
+    return 0 if largest > LARGEST_GROUP or most < FEWEST else 1 << int(np.log2(most))
 
 
 class _Decoupling:

@@ -21,7 +21,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase, shown
 from modal.eigen.tolerances import ZERO
 from modal.periodic.collocation import step_maps
-from modal.periodic.decoupling import decoupled_modes
+from modal.periodic.decoupling import decoupled_modes, most_instants
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, modal_basis, orbit_error
 from modal.periodic.magnus import propagator_factors
@@ -29,7 +29,7 @@ from modal.periodic.periodic_modes import Orbits, PropagatedModes, propagated
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.sampling import check_period_length, sampling
 from modal.periodic.slow_modes import slow_modes
-from modal.periodic.tolerances import ACCURACY, DENSE_LIMIT, FAST, GAIN, SMOOTH, TOLERANCE
+from modal.periodic.tolerances import ACCURACY, DENSE, DENSE_LIMIT, FAST, GAIN, SMOOTH, TOLERANCE
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
 from modal.reduction.motion import ReducedMotion, motion_on_basis
@@ -178,13 +178,14 @@ def found_modes(
             f'method: only "dense" takes matrices that are not smooth, as these are near '
             f't = {seen.breaks[0]:.6g} s, and the method is "{method}"'
         )
-    few = large is None and equations.at(t0).n <= DENSE_LIMIT
+    n = equations.at(t0).n
+    few = large is None and n <= DENSE_LIMIT
     all_modes = None
     if method == "dense" or seen.breaks or (method is None and few):
         optional = method is None and not seen.breaks
         all_modes = _all_modes(equations, period, t0, tolerance, seen.breaks, progress, optional)
     if all_modes is None:
-        source = large or _on_frozen_modes(model, basis, period, t0, k, progress, motion)
+        source = large or _on_frozen_modes(model, n, basis, period, t0, k, progress, motion)
         with phase("Floquet: the slow modes", progress):
             found = slow_modes(source, period, t0, k, tolerance or TOLERANCE)
         found = _lifted(found, source)
@@ -196,13 +197,15 @@ def found_modes(
 
 
 def _on_frozen_modes(
-    model: Any, basis: Any, period: float, t0: float, k: int, progress: bool | None,
+    model: Any, n: int, basis: Any, period: float, t0: float, k: int, progress: bool | None,
     motion: InterpolatedMotion | None,
 ) -> GalerkinModel:  # fmt: skip
-    """The model on `basis`, or on the k slowest frozen modes, and GUARD more, at instants of the
-    period."""
+    """The model on `basis`; where that is not given, on all degrees of freedom up to DENSE of them,
+    else on the k slowest frozen modes, and GUARD more, at instants of the period."""
     motion = motion or InterpolatedMotion.of(model, t0, t0 + period)
-    if basis is None:
+    if basis is None and n <= DENSE:
+        basis = np.eye(n)
+    elif basis is None:
         count = 1 if isinstance(model, FrozenSystem) else INSTANTS
         times = (t0 + period * np.arange(count) / count).tolist()
         instants = shown(times, "frozen modes as a basis", "instant", progress)
@@ -255,6 +258,11 @@ def _all_modes(
 ) -> FloquetModes | None:
     """All modes; with `optional` None where fast ones do not decouple at few instants."""
     smooth: Interpolant | None = None
+    values = la.eigvals(equations.first_order(t0))
+    fastest = float(np.abs(values).max())
+    hurried = optional and fastest * period > FASTEST
+    if hurried and not most_instants(values, period, optional):
+        return None
     if isinstance(equations, FirstOrderModel):
         early = t0 + 0.5 * (min(breaks, default=t0 + period) - t0)
         A = Balanced.diagonal(equations.first_order, early)
@@ -266,7 +274,6 @@ def _all_modes(
                 smooth = periodic_interpolant(equations.first_orders, t0, period)
         A = Balanced.energy(smooth or equations.first_order, here)
         n, weights = here.n, np.sqrt(np.maximum(here.M.diagonal(), 0.0))
-    fastest = float(np.abs(la.eigvals(A.many(np.array([t0]))[0])).max())
     # The error of Φ by an error of that relative size in A, in the energy norm: ∫ ‖δA‖ dt.
     deviation = 0.0 if smooth is None else smooth.deviation * fastest
     modes: PropagatedModes | None = None
@@ -278,7 +285,7 @@ def _all_modes(
         modes = decoupled_modes(A.many, t0, period, accuracy, allowed, optional)
     if modes is not None:
         modes = replace(modes, error=modes.error + deviation * period)
-    elif optional and fastest * period > FASTEST:
+    elif hurried:
         return None
     else:
         with phase("Floquet: the whole monodromy", progress):

@@ -115,7 +115,7 @@ def step_factors(A: Sampled, starts: Array, h: float) -> Array:
 
 
 def _converged(
-    A: Sampled, spans: Array, tolerance: float, steps: int, scaled: bool, rows: int = 5
+    A: Sampled, spans: Array, tolerance: float, steps: int, scaled: bool, rows: int = 4
 ) -> tuple[Array, Array]:
     """Φ (S, n, n) over each of some spans (S, 2) and their estimated relative errors (S,).
 
@@ -137,15 +137,23 @@ def _converged(
         known = np.isfinite(product).all(axis=(1, 2))
         usable = np.where(known, np.minimum(usable + 1, rows), 0)
         now, gap = product.copy(), np.full(len(left), np.inf)
+        before = gap.copy()  # of one number less
         for number in np.unique(usable[usable > 1]):
             some = usable == number
-            now[some] = _extrapolated(counts, table[-number:, some], order)
-            less = _extrapolated(counts, table[1 - number :, some], order)
-            gap[some] = _norms(now[some] - less, 2) / _norms(now[some], 2)
+            best, *less = (
+                _extrapolated(counts, table[-rest:, some], order)
+                for rest in range(number, max(0, number - 3), -1)
+            )
+            now[some], size = best, _norms(best, 2)
+            gap[some] = _norms(best - less[0], 2) / size
+            if number > 2:
+                before[some] = _norms(less[0] - less[1], 2) / size
         gaps = np.concatenate([gaps[1:], gap[None]])
-        # Two estimates in a row must fit the order: one alone can agree by chance.
+        # Two estimates, of numbers in a row or of these steps alone, must fit the order: one alone
+        # can agree by chance.
         orders = order + 2.0 * np.maximum(usable - 3, 0)  # of the estimate before
-        reached = np.maximum(gap, gaps[-2] / GROWTH**orders) <= tolerance
+        fits = np.minimum(gaps[-2] / GROWTH**orders, before / GROWTH**order)
+        reached = np.maximum(gap, fits) <= tolerance
         # More steps only add round-off.
         stalled = (gap >= GAIN * gaps[0]) & (gaps.max(axis=0) < HALF)
         done = reached | stalled

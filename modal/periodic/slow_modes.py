@@ -51,7 +51,7 @@ from modal.periodic.periodic_modes import (
     propagated,
     run,
 )
-from modal.periodic.product_eigen import LOST, product_modes, product_of
+from modal.periodic.product_eigen import LOST, norms, product_modes, product_of
 from modal.periodic.slow_motion import (
     falls,
     highest_waves,
@@ -101,14 +101,14 @@ class _Slow:
         """The k slowest of its Floquet modes, to `tolerance`, and the conditions of their
         eigenvalues; None where MOST_STEPS are too few."""
         start, modes = self.motion.start, None
-        here = self.B(start)
-        if np.abs(np.linalg.eigvals(here)).max() * self.period > FAST:
+        values, frozen = la.eig(self.B(start))
+        if np.abs(values).max() * self.period > FAST:
             accuracy = SMOOTH * min(1.0, tolerance / TOLERANCE)
             modes = decoupled_modes(self.B.many, start, self.period, accuracy, tolerance)
         if modes is not None:
-            chosen = _slowest(here, modes.vectors, k)
+            chosen = _slowest(values, frozen, modes.vectors, k)
         else:
-            modes = self._in_steps(here, k, tolerance)
+            modes = self._in_steps(values, frozen, k, tolerance)
             if modes is None:
                 return None
             chosen = np.flatnonzero(np.isfinite(modes.error))
@@ -127,15 +127,16 @@ class _Slow:
         q, v, a = (lift @ (A @ z)[:, :r] for A in three)
         return q, v, a
 
-    def _in_steps(self, here: Array, k: int, tolerance: float) -> PropagatedModes | None:
+    def _in_steps(
+        self, values: Complex, frozen: Complex, k: int, tolerance: float
+    ) -> PropagatedModes | None:
         """All modes of η̈ = H(t) (ω η, η̇), the k slowest of which are known. The number of steps
         grows until log μ of these agrees to `tolerance`, relative where they decay fast. Gauss
         steps, of Radau where modes decay to nothing: Gauss steps that do not resolve these bring
-        them to |μ| ≈ 1. here (N, N): x' = A x at the start."""
-        m, start, period = len(here) // 2, self.motion.start, self.period
-        frequencies = here[:m, m:].diagonal()
+        them to |μ| ≈ 1. values (N,), frozen (N, N): eigenvalues and vectors of B at the start."""
+        m, start, period = len(values) // 2, self.motion.start, self.period
+        frequencies = self.B(start)[:m, m:].diagonal()
         H = replace(self.B, table=np.ascontiguousarray(self.B.table[:, m:]))
-        values = np.linalg.eigvals(here)
         slow = values[np.argsort(np.abs(values), kind="stable")[: 2 * k]]
         spans = max(1, int(np.ceil(np.abs(slow.real).max() * period / SPREAD)))
         count = 2 * PIECES * int(np.ceil(spans / (2 * PIECES)))
@@ -153,13 +154,13 @@ class _Slow:
             )
             if before is None:
                 # What grows may grow by more than its frozen modes.
-                grows = max(1.0, np.log(np.linalg.norm(products, 2, axis=(1, 2))).sum() / SPREAD)
+                grows = max(1.0, np.log(norms(products)).sum() / SPREAD)
                 together = min(together, 1 << int(max(0.0, np.log2(count / grows))))
-            factors = product_of(products.reshape(-1, together, *here.shape).swapaxes(0, 1))
+            factors = product_of(products.reshape(-1, together, *frozen.shape).swapaxes(0, 1))
             round_off = np.full(len(factors), together * each * EPS)
-            modes = product_modes(factors, round_off, subspaces)
+            modes = product_modes(factors, round_off, subspaces, before is not None)
             subspaces = modes.start
-            chosen = _slowest(here, modes.vectors, k)
+            chosen = _slowest(values, frozen, modes.vectors, k)
             found = modes.logs[chosen]
             if before is not None:
                 # Half the order where two multipliers meet: errors are roots there.
@@ -187,7 +188,8 @@ class _Slow:
             if instants is None:
                 return propagated(maps, modes.vectors, rates, known, period, fastest)
             advance = (product.__matmul__ for product in products)
-            found = run(advance, modes.vectors, modes.logs / count, known)[0]
+            # With all that grow: round-off of the others would become these.
+            found = run(advance, modes.vectors, modes.logs / count, np.isfinite(modes.error))[0]
             return found[:: count // instants]
 
         return PropagatedModes(modes.logs, modes.vectors, error, rates, states)
@@ -282,7 +284,7 @@ def _modes_of(
     known = np.isfinite(q).all(axis=(0, 1))
     condition, exponents = conditions[known], found.logs / period
     missed, of_space = residual_error(source, times, *(x[:, :, known] for x in (q, v, a)))
-    missed = of_space if slow.whole else missed
+    missed = of_space if slow.whole and motion.is_whole else missed
     missed = coupled((missed * condition)[None], exponents[known][None], condition[None])[0]
     error = np.full(len(known), np.inf)
     error[known] = np.where(np.isfinite(missed), found.error[known] + missed * period, np.inf)
@@ -325,9 +327,11 @@ def _slow_parts(
     # Of overdamped shapes often none are apart from others, but all decay to nothing.
     fewer = sorted(range(spectra.lasting(period), min(k, r)), key=spectra.gap)[-1:]
     # The error by the elimination is measured, so modes that are less far apart may be tried too,
-    # where it leaves half as many.
+    # where it leaves half as many. Steps in most of the coordinates cost as much as in all.
     tried = dict.fromkeys([best, *range(min(k, r), r // 2 + 1), *fewer])
     for m in tried if work > WORK else ():
+        if m > r - r // 4:
+            continue
         if m in fewer and solved:
             break
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
@@ -427,13 +431,13 @@ class _Samples:
 
 
 def _part(motion: ChartMotion, X: Array, B: Array, period: float) -> _Slow:
-    on_slow, of_slow = (fourier_interpolant(table, motion.start, period) for table in (X, B))
+    on_slow, of_slow = (fourier_interpolant(table, motion.start, period, EPS) for table in (X, B))
     return _Slow(motion, on_slow, of_slow, period, max(highest_waves(X), highest_waves(B)))
 
 
-def _slowest(A: Array, vectors: Complex, k: int) -> Index:
-    """Numbers of the 2k vectors that consist most of the slowest frozen modes of A."""
-    values, frozen = la.eig(A)
+def _slowest(values: Complex, frozen: Complex, vectors: Complex, k: int) -> Index:
+    """Numbers of the 2k vectors that consist most of the slowest of frozen modes, of eigenvalues
+    (N,) and vectors (N, N)."""
     slow = np.argsort(np.abs(values), kind="stable")[: 2 * k]
     parts = np.abs(la.solve(frozen, vectors)) ** 2
     share = parts[slow].sum(axis=0) / parts.sum(axis=0)

@@ -13,6 +13,7 @@ from assembly.errors import InputError
 from assembly.system.frozen import FrozenSystem
 from modal.periodic.floquet import floquet
 from modal.periodic.magnus import propagator_factors
+from modal.periodic.product_eigen import product_of
 from modal.reduction.interpolation import one_by_one
 from tests.support.floquet_cases import (
     Matrix,
@@ -132,6 +133,37 @@ def test_propagator_factors_multiply_to_the_propagator() -> None:
     made = propagator_factors(one_by_one(A), 0.0, np.pi)
     whole = np.linalg.multi_dot([np.eye(2), *made.matrices[::-1], np.eye(2)])
     np.testing.assert_allclose(whole, exact, atol=1e-12)
+
+
+def test_estimated_errors_of_propagator_factors() -> None:
+    """Of random rotations, by the factors of a tolerance a hundred thousand times smaller."""
+    evaluated, shares = 0, []
+    for seed in range(30):
+        rng, times = np.random.default_rng(seed), list[float]()
+        size, waves = 10.0 ** rng.uniform(0.5, 2.3), int(rng.integers(1, 6))
+        parts = rng.standard_normal((2 * waves + 1, 3, 3))
+        parts[1:] *= 0.3
+        A = rotations(size * (parts - parts.swapaxes(1, 2)), times)
+        made = propagator_factors(A, 0.0, 1.0, 1e-8)
+        evaluated += len(times)
+        exact = propagator_factors(A, 0.0, 1.0, 1e-13)
+        error = np.linalg.norm(product_of(made.matrices) - product_of(exact.matrices), 2)
+        assert error <= 1e-10
+        shares.append(error / made.errors.sum())
+    assert 0.1 < max(shares) <= 2.0
+    assert evaluated < 30 * 2900  # of the last five numbers of steps, two in a row: 3,100 each
+
+
+def rotations(parts: Array, times: list[float]) -> Any:
+    """Sums of a mean, of cosines and of sines (2 h + 1, n, n); times: where they are evaluated."""
+
+    def A(t: Array) -> Any:
+        times.extend(t)
+        turns = 2.0 * np.pi * np.outer(t, np.arange(1, len(parts) // 2 + 1))
+        waves = np.hstack([np.ones((len(t), 1)), np.cos(turns), np.sin(turns)])
+        return np.tensordot(waves, parts, 1)
+
+    return A
 
 
 def test_numbers_of_steps_are_extrapolated() -> None:

@@ -271,3 +271,16 @@ def test_the_rigid_motions_of_a_swinging_free_beam_are_known() -> None:
     growth = found.growth_rate[known] * found.period
     assert growth.max() > 12.0
     np.testing.assert_allclose(growth, -growth[::-1], atol=1e-4)
+
+
+def test_slow_modes_beside_faster_growth() -> None:
+    """The shapes of slow modes of a fast swing are known although others, not among the slow ones,
+    grow by more within a period."""
+    body = assembly.beam(1.0, assembly.rectangle(0.01, 0.02), assembly.steel, 4, clamped="start")
+    model, period = assembly.moving(body, assembly.swing(0.5, 500.0, axis=(0, 0, 1))), np.pi / 250.0
+    found = floquet(model, period, method="reduced", k=3)
+    exact = floquet(model, period, method="dense")
+    assert exact.growth_rate.max() > found.growth_rate.max() + 1000.0
+    assert np.isfinite(found.error).all()
+    apart = np.abs(found.exponents[:, None].real - exact.exponents.real).min(axis=1)
+    assert np.all(apart <= found.error + exact.error.max())
