@@ -107,6 +107,7 @@ class Newton:
     TOLERANCE = 1e-10  # of the error that a step leaves, against the displacement
     TANGENT = 3  # iterations in whose time a new step matrix is formed and used
     POOR = 0.1  # rate at which a matrix of another step is too far off
+    NEAR = 0.03  # largest correction, against the displacement, from which it converges surely
     TRUSTED = 0.01  # least rate of corrections: works of a step are those before the last one
 
     def __init__(self, model: Any, load: Force) -> None:
@@ -230,7 +231,7 @@ class Newton:
                 if sizes.size < 3:
                     raise
                 change, size, number = 0.0 * x, np.inf, self.ITERATIONS
-            far = self.POOR / self.TOLERANCE
+            far = self.NEAR / self.TOLERANCE
             if sizes.size > 2 and number * (4 if size > far else 1) >= self.ITERATIONS:
                 # No step depends on later ones.
                 close = np.append(sizes <= far, False).argmin()
