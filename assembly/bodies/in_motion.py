@@ -125,24 +125,28 @@ class MovingBodies:
             (o.M, o.dampers, o.K, *(2.0 * A.tocsr() for A in o.G), *o.circulatory, *o.S, *o.G)
             for o in (body.operators for body in self.bodies)
         ]
-        blocks = [
-            sp.csr_matrix(sp.block_diag([A.tocsr() for A in each]))
+        # Rows, columns and values of each matrix, over the DOFs of all bodies.
+        entries = [
+            [np.concatenate(x) for x in zip(*map(_entries, each, self.offsets), strict=True)]
             for each in zip(*fixed, strict=True)
         ]
         # Entries: all pairs of DOFs of nodes that a matrix couples.
-        at = sp.csr_matrix((np.ones(self.size), (np.arange(self.size), self.dofs.node)))
-        coupled = at.T @ sum(abs(A) + abs(A.T) for A in blocks) @ at + sp.identity(at.shape[1])
+        node, count = self.dofs.node, int(self.first_node[-1])
+        pairs = [(node[rows], node[cols]) for rows, cols, _ in entries]
         for body, nodes in together:
-            row = np.zeros((1, at.shape[1]))
-            row[:, self.first_node[body] + nodes] = 1.0
-            coupled = coupled + sp.csr_matrix(row).T @ sp.csr_matrix(row)
-        whole = sp.csr_matrix(at @ coupled @ at.T)
+            coupled_nodes = self.first_node[body] + nodes
+            pairs.append((np.repeat(coupled_nodes, len(nodes)), np.tile(coupled_nodes, len(nodes))))
+        coupled = sp.identity(count, format="csr")
+        for pair in pairs:
+            coupled = coupled + sp.csr_matrix((np.ones(len(pair[0])), pair), (count, count))
+        at = sp.csr_matrix((np.ones(self.size), (np.arange(self.size), node)), (self.size, count))
+        whole = sp.csr_matrix(at @ (coupled + coupled.T) @ at.T)
         whole.sort_indices()
         self.rows = np.repeat(np.arange(self.size), np.diff(whole.indptr)).astype(np.intp)
         self.cols, self._indptr = whole.indices.astype(np.intp), whole.indptr
         self._keys = self.rows * self.size + self.cols
         self.mirror = self.places(self.cols, self.rows)
-        spread = [self.spread(A) for A in blocks]
+        spread = [(self.places(rows, cols), values) for rows, cols, values in entries]
         self._values = np.concatenate([values for _, values in spread])
         each, own = list(zip(*FIXED, spread, strict=True)), FACTORS * self.body_of[self.rows]
         self._slots = np.concatenate([part * len(own) + slots for part, _, (slots, _) in each])
@@ -181,10 +185,8 @@ class MovingBodies:
         """Places among the entries, and values, of a matrix over DOFs from number `first` on."""
         if isinstance(A, Entries):
             return self.places(A.rows + first, A.cols + first), A.values
-        A = sp.csr_matrix(A)
-        A.sum_duplicates()
-        rows = np.repeat(np.arange(A.shape[0]) + first, np.diff(A.indptr))
-        return self.places(rows, A.indices + first), A.data
+        rows, cols, data = _entries(A, first)
+        return self.places(rows, cols), data
 
     def add(self, values: Array, A: Any, where: slice) -> None:
         """Add a matrix over the DOFs `where` to values (..., entries), in place."""
@@ -213,6 +215,14 @@ class MovingBodies:
     def matrix(self, values: Array) -> sp.csr_matrix:
         """The matrix (size, size) of values (entries,)."""
         return sp.csr_matrix((values, self.cols, self._indptr), shape=(self.size, self.size))
+
+
+def _entries(A: Any, first: int) -> tuple[Index, Index, Array]:
+    """Rows, columns and values of a matrix over DOFs from number `first` on."""
+    A = sp.csr_matrix(A.tocsr())
+    A.sum_duplicates()
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    return rows + first, A.indices + first, A.data
 
 
 @dataclass(frozen=True)

@@ -108,10 +108,13 @@ class ElasticReduction:
         if key not in self._patterns:
             topology = self.topology
             units = PLANAR_UNITS if topology.planar else ALL_UNITS
-            stacks = [
-                BodyStack(body, loads, stressed, units, deflected)
-                for body, loads in zip(topology.bodies.values(), self.unit_loads, strict=True)
-            ]
+            pairs = list(zip(topology.bodies.values(), self.unit_loads, strict=True))
+            kinds = [(id(body), loads.tobytes()) for body, loads in pairs]
+            of_kind = {
+                kind: BodyStack(*own, stressed, units, deflected)
+                for kind, own in dict(zip(kinds, pairs, strict=True)).items()
+            }
+            stacks = [of_kind[kind] for kind in kinds]
             first = topology.offsets[:-1]
             rows = np.concatenate([s.rows + k for s, k in zip(stacks, first, strict=True)])
             cols = np.concatenate([s.cols + k for s, k in zip(stacks, first, strict=True)])

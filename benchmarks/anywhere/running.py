@@ -41,12 +41,12 @@ def warm_up() -> None:
     """Import what public functions import at their first use.
 
     PETSc and SLEPc are there by the import of the references. xarray looks for dask when it makes
-    its first dataset.
+    its first dataset, and for pint at the first coordinate.
     """
     for package in (assembly, modal):
         for name in dir(package):
             getattr(package, name)
-    xr.Dataset({"x": ("i", [0.0])})
+    xr.Dataset({"x": ("i", [0.0])}, {"i": [0.0]})
 
 
 def in_process(seed: int, index: int, tiny: bool = False) -> Record:

@@ -107,6 +107,7 @@ class Newton:
     TOLERANCE = 1e-10  # of the error that a step leaves, against the displacement
     TANGENT = 3  # iterations in whose time a new step matrix is formed and used
     POOR = 0.1  # rate at which a matrix of another step is too far off
+    NEAR = 0.03  # largest correction, against the displacement, from which it converges surely
     TRUSTED = 0.01  # least rate of corrections: works of a step are those before the last one
 
     def __init__(self, model: Any, load: Force) -> None:
@@ -178,8 +179,8 @@ class Newton:
         return self.steps(t, h, 1, state)[0]
 
     def steps(self, t: float, h: float, count: int, state: State) -> list[tuple[State, Stages]]:
-        """Up to `count` steps of h from t, and at least one; half as many where Newton's method
-        does not converge for all of them."""
+        """Up to `count` steps of h from t, and at least one; half as many where the end of one of
+        them is none of the model."""
         near = self._near
         try:
             return self._steps(t, h, count, state)
@@ -195,35 +196,53 @@ class Newton:
                 partial=state.q,
             ) from fault
 
-    def size(self, change: Array, q: Array, moved: Array) -> float:
-        """Of a change (..., n) against TOLERANCE of the displacements and their change in a step,
-        the largest."""
+    def size(self, change: Array, q: Array, moved: Array) -> Array:
+        """Of changes (..., n) against TOLERANCE of the displacements and their change in a step."""
         sizes, *both = (np.linalg.norm(x, axis=-1) for x in (change, q, moved))
         scale = both[0] + both[1]
         scale = self.TOLERANCE * np.where(scale > 0.0, scale, sizes)
-        return float(np.max(sizes / np.where(scale > 0.0, scale, 1.0)))
+        return np.asarray(sizes / np.where(scale > 0.0, scale, 1.0))
 
     def corrected(
-        self, x: Array, correction: Callable[[Array], tuple[Array, float]], rounded: bool = False
+        self, x: Array, correction: Callable[[Array], tuple[Array, Any]], rounded: bool = False
     ) -> Array:
-        """The root x of the equations of a step, by Newton's method.
+        """The root x of the equations of a step, by Newton's method; or of the first of several
+        steps (m, steps, n), at most half as many each time where it leads away from that of all.
 
-        correction: of x, with its size in units of what may be left. A correction θ times the one
-        before leaves θ/(1 − θ) of its size. The matrix is formed again where the corrections at
-        this rate, at first that of the last step, take longer than a new one; in all later steps
-        where that of an earlier step is too far off. Where it leads away, from the start.
+        correction: of x, with its size in units of what may be left, of each step. A correction θ
+        times the one before leaves θ/(1 − θ) of its size. The matrix is formed again where the
+        corrections at this rate, at first that of the last step, take longer than a new one; in all
+        later steps where that of an earlier step is too far off. Where it leads away, from the
+        start.
 
         rounded: whether corrections below the root of the tolerance that no longer fall end it:
         they are round-off, which stiff links enlarge.
         """
-        start, last, kept = x, 0.0, True
-        for number in range(self.ITERATIONS):
+        start, last, kept, number, sizes = x, 0.0, True, 0, np.zeros(x.shape[1:-1])
+        while number < self.ITERATIONS:
             forms = self.factor is None
-            change, size = correction(x)
-            if not np.isfinite(size):
-                break
+            try:
+                change, found = correction(x)
+                sizes, number = np.asarray(found), number + 1
+                size = float(sizes.max())
+                if not np.isfinite(size):
+                    raise ConvergenceError("Newton's step is not finite")
+            except (ConvergenceError, SingularSystemError):
+                if sizes.size < 3:
+                    raise
+                change, size, number = 0.0 * x, np.inf, self.ITERATIONS
+            far = self.NEAR / self.TOLERANCE
+            if sizes.size > 2 and number * (4 if size > far else 1) >= self.ITERATIONS:
+                # No step depends on later ones.
+                close = np.append(sizes <= far, False).argmin()
+                first = slice(max(2, min(int(close), sizes.size // 2)))
+                start, x, sizes = start[:, first], (x + change)[:, first], sizes[first]
+                last, number, self.afresh = float(sizes.max()), 0, True
+                if not isinstance(self._near, Near | None):
+                    self._near = self._near.at(first)
+                continue
             ahead = min(size / last, 1.0) if last else self.rate
-            if number == 1:
+            if number == 2:
                 self.rate = ahead
                 self.afresh = self.afresh or (kept and ahead > self.POOR)
             kept = kept and not forms
@@ -234,7 +253,7 @@ class Newton:
             x, rate = x + change, max(ahead, self.TRUSTED) if last else 1.0
             stalls = rounded and 0.0 < last <= size <= self.TOLERANCE**-0.5
             if size <= 1.0 or size * rate <= 1.0 - rate or stalls:
-                self.taken = number + 1
+                self.taken = number
                 if self.afresh:
                     self.destroy()
                 elif self.factor is not None:

@@ -19,8 +19,8 @@ to step, M δā + C δv̄ + K δq̄ = F − R with the formulas of the method, w
 Newton's method for the equations of all steps; it converges quadratically, and an evaluation of
 twenty small states takes hardly longer than one of a single state. It begins on the line through
 the last two q̄. M, C and K are those of five of the steps, and polynomials in time between these;
-they are kept, from the last step, while the method converges well with them. Where it does not
-converge, half as many steps are solved as one.
+they are kept, from the last step, while the method converges well with them. No step depends on
+later ones: where the method leads away from the solution of all, it goes on with the first ones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class NonlinearAlpha(AlphaParameters, Newton):
     """
 
     order = 2
-    NUMBERS = 800  # displacements of the steps that are solved as one
+    NUMBERS = 6000  # displacements of the steps that are solved as one
     MOST = 20  # such steps
     NODES = 5  # of them have matrices of their own
     FEW, MANY = 5, 8  # iterations up to which more steps are solved as one, and above which fewer
@@ -81,11 +81,12 @@ class NonlinearAlpha(AlphaParameters, Newton):
         force = np.array([self.load(s) for s in times.tolist()])
         at, ends = None, np.empty((3, count, n))
 
-        def correction(points: Array) -> tuple[Array, float]:
-            nonlocal at
-            at = self.state(times, *points)
+        def correction(points: Array) -> tuple[Array, Array]:
+            nonlocal at, ends
+            own = slice(points.shape[1])
+            at = self.state(times[own], *points)
             matrices = self.factor or self.factorize(at, h)
-            new, ends[:] = self._path(h, start, points, force - at.residual, matrices)
+            new, ends = self._path(h, start, points, force[own] - at.residual, matrices)
             return new - points, self.size(new[0] - points[0], new[0], h * new[1])
 
         self.renew_for(h)
@@ -98,7 +99,9 @@ class NonlinearAlpha(AlphaParameters, Newton):
             moved = last - earlier[1]
             points[0], points[1] = last + np.arange(1, count + 1)[:, None] * moved, moved / h
         points = self.corrected(points, correction, rounded=True)
-        if self.taken > self.MANY:
+        if points.shape[1] < count:
+            self.together = count = points.shape[1]
+        elif self.taken > self.MANY:
             self.together = max(1, count // 2)
         elif self.taken <= self.FEW:
             self.together = max(self.together, min(2 * count, self._most(n)))

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from assembly.arguments import as_list, as_number, real_array, shown
 from assembly.errors import ConvergenceError, InputError
+from assembly.mechanisms.mechanism import swept
 from assembly.system.frozen import FrozenSystem
 from modal.data.datasets import made_from
 from modal.eigen.tolerances import SMALL, ZERO
@@ -406,7 +407,8 @@ def _scheme(
         dense = DenseGauss(first_order, STAGES[name])
         return dense, dense, PlainNorm(), (x, np.zeros_like(x)), None
     if kind == NONLINEAR:
-        start = model.freeze(span[0])
+        with swept(None):  # without matrices, which are not needed
+            start = model.freeze(span[0])
         force = total_force(loads, model.freeze, start.n)
         by_alpha = name == METHODS[NONLINEAR][0]
         newton = NonlinearAlpha(model, force, rho) if by_alpha else EnergyMomentum(model, force)
