@@ -111,7 +111,7 @@ def compare(unknowns: int, repeats: int) -> None:
     for A, B in zip(results["ours"], results["scikit-fem"], strict=True):
         assert np.linalg.norm(A @ v - B @ v) < 1e-10 * np.linalg.norm(A @ v)
     median = {way: statistics.median(found) for way, found in times.items()}
-    print(f"{len(v)} unknowns, {len(nodes)} bricks, {results['ours'][1].nnz} nonzeros in K")
+    print(f"{len(v)} unknowns, {len(nodes)} bricks, {results['scikit-fem'][1].nnz} nonzeros in K")
     for way in WAYS:
         print(
             f"  {way:<11} {median[way]:8.3f} s   peak memory {peak_memory(way, unknowns):8.0f} MiB"

@@ -71,7 +71,7 @@ class EnergyMomentum(Newton):
                     change, alpha = change - (gap / push) * by_force, alpha - gap / push
                 gap /= BALANCED * largest
             last = size
-            return change, max(h * self.size(change, q_new, h * v_new), abs(gap))
+            return change, max(h * float(self.size(change, q_new, h * v_new)), abs(gap))
 
         self.renew_for(h)
         vm = self.corrected((2.0 / h) * (predicted(*earlier) - q), correction)
