@@ -118,7 +118,7 @@ class BlockSolver:
         """
         for shapes in self._special():
             self.basis.add(shapes, self.reference.apply(shapes))
-        self.basis.verify()  # so that they stay first, whatever is recomputed later
+            self.basis.verify()  # so that they stay in this order, whatever is recomputed later
         special = self.basis.m
         n, rng = self.quadratic.n, np.random.default_rng(seed)
         width, new = min(n, self.k + beyond), 0

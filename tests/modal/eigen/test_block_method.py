@@ -21,6 +21,7 @@ from modal import solve
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
+from modal.eigen.solvers.shape_basis import ShapeBasis
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness, has_symmetric_null_space
 from modal.types import Array
 
@@ -276,3 +277,24 @@ def test_modes_on_soft_springs_known_to_round_off_end_the_search(
     assert modes.method == "block Rayleigh–Ritz"
     allowed = modes.error_bound + other.error_bound
     assert np.all(np.abs(modes.eigenvalues - other.eigenvalues) <= allowed)
+
+
+def test_null_fields_stay_first_where_the_first_shapes_are_recomputed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A free body that is spun up: one rigid rotation has no stiffness, the others have."""
+    system = block(6, 2, 2, "hex20", clamped=None).freeze(
+        omega=(0.0, 0.0, 300.0), epsilon=(0.0, 0.0, 1e4)
+    )
+    drifted = ShapeBasis._drifted
+    monkeypatch.setattr(
+        ShapeBasis, "_drifted", lambda self, q, load: self.m < 10 or drifted(self, q, load)
+    )
+    quadratic = Quadratic(system)
+    solver = BlockSolver(quadratic, system.null_chain, system.rigid)
+    try:
+        found = solver.find(10).eigenvalues[:10]
+    finally:
+        solver.destroy()
+    exact = solve(system, k=10, backend="scipy").eigenvalues
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(exact), rtol=1e-8)
