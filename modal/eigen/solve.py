@@ -40,10 +40,9 @@ ENGINES = {"slepc": (krylov_schur, "SLEPc Krylov–Schur"), "scipy": (arnoldi, "
 # Krylov method takes APPLICATION (the call of its operator) 4k + 40 times, twice where left
 # vectors need a run of their own. The cheaper one serves up to SMALL DOFs; a Krylov method that has
 # spent what LAPACK takes is stopped there. Beyond BLOCK DOFs the block method costs less than one
-# vector at a time, whatever the damping (crossing between 750 and 1,300 DOFs); with damping its
-# projected problems, of 8k shapes or so, cost as much as a Krylov method up to PROJECTED k² DOFs.
+# vector at a time, whatever the damping (crossing between 750 and 1,300 DOFs).
 LAPACK, APPLICATION = 2e-8, 2.5e-4
-BLOCK, PROJECTED = 1000, 8
+BLOCK = 1000
 # One solution of a body or mechanism beyond some hundred DOFs, s, and s a DOF.
 SOLUTION, SOLUTION_DOF = 0.1, 8e-5
 
@@ -167,8 +166,7 @@ def _modes(
             return _dense(problem)
         # The block method's modes of an undamped system at rest are real, in clusters too.
         at_rest = quadratic.conservative and quadratic.C.nnz == 0
-        least = BLOCK if quadratic.conservative else max(BLOCK, PROJECTED * problem.k**2)
-        if problem.target == 0.0 and problem.backend == "slepc" and (at_rest or frozen.n > least):
+        if problem.target == 0.0 and problem.backend == "slepc" and (at_rest or frozen.n > BLOCK):
             modes = _block(problem, seed)
             if modes is not None:
                 return modes
