@@ -370,7 +370,8 @@ def rigid_images(system: FrozenSystem) -> RigidImages:
 def frame_rate(system: FrozenSystem) -> float:
     """The angular velocity of the frame of a body, rad/s; zero where it is not known."""
     omega = np.asarray(system.parameters.get("omega", 0.0), dtype=float)
-    return float(np.linalg.norm(omega)) if omega.shape == (3,) else 0.0
+    # With an axis it is rounded as that of many instants is, whatever the processor.
+    return float(np.linalg.norm(omega, axis=0)) if omega.shape == (3,) else 0.0
 
 
 def uncounted_motions(system: FrozenSystem, images: RigidImages) -> list[PrescribedMotion]:
