@@ -113,8 +113,8 @@ class SpaceSource:
     """All instants from one certified reduced space (modal/reduction/space.py), in its coordinates.
 
     The space is grown on a quarter of the values, SAMPLE at most, until the error bound of every
-    eigenvalue there is below tolerance |λ|, and compared with full solves at values of a seeded draw
-    (modal/reduction/full_order.py), the lowest k modes.
+    eigenvalue there is below tolerance |λ|, and compared with full solves at values of a seeded
+    draw (modal/reduction/full_order.py), the lowest k modes.
     The values are then solved a block at a time. Where a block does not reach the accuracy, the
     space grows, and `carried` transforms earlier snapshots into its coordinates. An extra instant
     uses the present space. Condition numbers are those of the scaled state matrix. Backward errors
