@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
+import scipy.sparse.linalg as spla
 
 from assembly.errors import SingularSystemError
 from assembly.linalg.factorization import Factorization, Structure
@@ -130,7 +131,7 @@ def build_null_chain(
     Raises SingularSystemError when the stiffness has more zeros than V explains.
     """
     if symmetric:
-        chained = _chained(V, V, C)
+        chained = _chained(V, V, M, C, stiffness)
         loads = C @ chained[0], C.T @ chained[1]
         if not any(_is_felt(load, C, V) for load in loads):
             return _chains(M, C, V, V, chained, lambda r, transposed: np.zeros_like(r))
@@ -141,7 +142,7 @@ def build_null_chain(
         if not symmetric:
             W = inverse.left_null()
             W = W @ la.inv(la.cholesky(W.T @ (M @ W), lower=False))
-        return _chains(M, C, V, W, _chained(V, W, C), inverse.solve)
+        return _chains(M, C, V, W, _chained(V, W, M, C, stiffness), inverse.solve)
     finally:
         inverse.destroy()
 
@@ -164,17 +165,18 @@ def _is_felt(load: Array, C: sp.csr_matrix, V: Array) -> bool:
     return bool(np.linalg.norm(load) > ELASTIC_TOLERANCE * np.linalg.norm(abs(C) @ np.abs(V)))
 
 
-def _chained(V: Array, W: Array, C: sp.csr_matrix) -> tuple[Array, Array]:
+def _chained(
+    V: Array, W: Array, M: sp.csr_matrix, C: sp.csr_matrix, K: sp.csr_matrix
+) -> tuple[Array, Array]:
     """The right and left null vectors with a second chain vector: the null spaces of WᵀCV.
 
-    One decision on its rank for both sides: as many right as left chains.
+    One decision on its rank for both sides: as many right as left chains. All of it is small where
+    C is, as at the turning point of a swing: beside the round-off of λC at λ² = ‖K‖/‖M‖.
     """
     U, sizes, Zt = la.svd(W.T @ (C @ V))
-    scale = max(
-        np.linalg.norm(abs(C) @ abs(V)) * np.linalg.norm(W),
-        np.linalg.norm(abs(C.T) @ abs(W)) * np.linalg.norm(V),
-    )
-    small = sizes <= 1e-12 * max(scale, np.finfo(float).tiny)
+    norms, (v, w) = [spla.norm(A) for A in (M, K)], map(np.linalg.norm, (V, W))
+    of_terms = max(np.linalg.norm(abs(C) @ abs(V)) * w, np.linalg.norm(abs(C.T) @ abs(W)) * v)
+    small = sizes <= max(1e-12 * of_terms, np.finfo(float).eps * np.sqrt(np.prod(norms)) * v * w)
     return V @ Zt[small].T, W @ U[:, small]
 
 

@@ -159,6 +159,19 @@ def test_null_space_of_imported_matrices_is_found(backend: str) -> None:
         np.testing.assert_allclose(found.eigenvalues, known.eigenvalues, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("share", "zeros"), [(0.1, 6), (10.0, 4)])
+def test_a_coupling_below_round_off_leaves_zeros_in_pairs(share: float, zeros: int) -> None:
+    """As of a body that turns with 1e-13 rad/s, for a moment, where it swings back."""
+    system = free(8, 3, seed=31, coupled=True)
+    V, C = system.null_chain.null, system.C.toarray()
+    M, K = la.norm(system.M.toarray()), la.norm(system.K.toarray())
+    noise = np.finfo(float).eps * np.sqrt(M * K) * la.norm(V) ** 2
+    slow = FrozenSystem(
+        M=system.M, C=system.C * (share * noise / la.norm(V.T @ C @ V, 2)), K=system.K
+    )
+    assert solve(slow, k=5).deflated == zeros
+
+
 def free_bodies() -> dict[str, FrozenSystem]:
     """Bodies at rest without supports: a beam of square section, a square plate."""
     beam = assembly.beam(1.0, assembly.rectangle(0.03, 0.03), assembly.steel, 10)
