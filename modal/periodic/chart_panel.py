@@ -29,7 +29,7 @@ from modal.periodic.collocation import (
 )
 from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.periodic_modes import conditions_of
-from modal.periodic.slow_motion import slow_motion
+from modal.periodic.slow_motion import highest_waves, slow_motion
 from modal.periodic.tolerances import (
     ENOUGH,
     FAST,
@@ -38,6 +38,7 @@ from modal.periodic.tolerances import (
     MOST_STEPS,
     NOISE,
     RESOLUTION,
+    SMOOTH,
     TOLERANCE,
 )
 from modal.reduction.interpolation import (
@@ -150,7 +151,8 @@ def panel_of(
     harmonics: int,
     decaying: bool,
 ) -> Panel | None:
-    """The panel over a box with m slow coordinates; None where these are not apart or not smooth.
+    """The panel over a box with m slow coordinates; None where these are not apart or not smooth, in
+    time or over the box.
 
     accelerations(point): H (J, r, 2r).
     """
@@ -160,7 +162,8 @@ def panel_of(
     def slow(point: Array) -> Array:
         A = states_of(motion.frequencies, accelerations(point))[:, order][:, :, order]
         part = slow_motion(A, 2 * m, period(point), harmonics)
-        return np.full((len(A), m, 2 * m), np.nan) if part is None else part.B[:, m : 2 * m]
+        smooth = part is not None and highest_waves(part.B) <= SMOOTH
+        return part.B[:, m : 2 * m] if smooth else np.full((len(A), m, 2 * m), np.nan)
 
     def sizes(H: Array) -> float:
         return float(max(np.abs(H).max() * ZERO / TOLERANCE, frequencies[0]))
