@@ -14,7 +14,7 @@ from modal import floquet, solve
 from modal.maps.grid import Grid
 from modal.periodic import chart_panel
 from modal.periodic.chart_method import ChartMethod, with_bases
-from modal.periodic.chart_motion import lasting_speed
+from modal.periodic.chart_motion import ChartMotion, lasting_speed
 from modal.periodic.chart_panel import Panel
 from modal.periodic.collocation import refinements
 from modal.periodic.hill import hill_chart
@@ -132,6 +132,24 @@ def test_slow_motion_of_constant_matrices_has_their_slow_eigenvalues() -> None:
     due = np.linalg.eigvals(A)
     due = np.sort_complex(due[np.argsort(np.abs(due))[:4]])
     np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(found.B[0])), due, atol=1e-9)
+
+
+@pytest.mark.parametrize(("parts", "made"), [(32, False), (256, True)])
+def test_panels_are_made_of_slow_motions_that_their_parts_resolve(parts: int, made: bool) -> None:
+    """The fast shape follows a coupling of 7 waves a period: the slow motion has 14 and more."""
+    period, frequencies = 2.0 * np.pi, np.array([1.0, 40.0])
+    coupling = 300.0 * np.cos(7.0 * np.arange(parts) * period / parts)
+    motion = ChartMotion(np.eye(2), frequencies, parts)
+
+    def accelerations(point: Array) -> Array:
+        H = np.zeros((parts, 2, 4))
+        H[:, [0, 1], [0, 1]] = -frequencies
+        H[:, 0, 1], H[:, 1, 0] = coupling / 40.0, coupling * (1.0 + 0.01 * point[0])
+        return H
+
+    box = np.array([0.0]), np.array([1.0])
+    panel = chart_panel.panel_of(motion, accelerations, lambda _: period, box, 1, 1.0, 15, False)
+    assert (panel is not None) == made
 
 
 @dataclass(frozen=True)
