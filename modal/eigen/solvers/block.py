@@ -26,7 +26,7 @@ from modal.eigen.solvers.dense import definite_but_for, lowest
 from modal.eigen.solvers.shape_basis import ShapeBasis, lengths, lift
 from modal.eigen.solvers.symmetric_stiffness import SymmetricStiffness
 from modal.eigen.spectrum import Pairs
-from modal.eigen.tolerances import EPS, GROUP, HALF, LEFT, ROUNDS, WEAK, ZERO
+from modal.eigen.tolerances import ATTEMPTS, EPS, GROUP, HALF, LEFT, ROUNDS, WEAK, ZERO
 from modal.types import Array, Complex, Mask
 
 
@@ -69,7 +69,7 @@ class BlockSolver:
         self.basis.verify()
         none = np.zeros(0, dtype=complex)
         finished = {False: none, True: none}
-        before, ritz = none, (none, none, none)
+        before, ritz, stalled = none, (none, none, none), 0
         for round_ in range(ROUNDS):
             known, found = finished[False], self._ritz()
             loads, done = self._look(*found, finished)
@@ -85,12 +85,13 @@ class BlockSolver:
                 loads, done = self._look(*found, finished)
                 sizes = np.linalg.norm(loads, axis=0)
             elif sizes.size and sizes.shape == before.shape and sizes.max() > 0.9 * before.max():
-                self.noise = ZERO  # the residuals no longer shrink: they are round-off
+                # The residuals no longer shrink: they are round-off, or modes hardly apart.
+                self.noise, stalled = ZERO, stalled + 1
             before, ritz = sizes, found
             if not loads.size and not self.basis.verify():
                 finished = {False: none, True: none}
                 continue
-            if not loads.size or self.basis.complete or round_ == ROUNDS - 1:
+            if not loads.size or self.basis.complete or stalled == ATTEMPTS or round_ == ROUNDS - 1:
                 break
             loads = self._compressed(loads)
             if self.basis.grow(loads) == 0:
@@ -101,7 +102,10 @@ class BlockSolver:
         right, left = self.basis.shapes(Y), None if self.one_sided else self.basis.shapes(Z)
         name, method, solves = self.reference.name, "block Rayleigh–Ritz", self.reference.solves
         pairs = Pairs(lam, right, name, method, solves, left, self.accuracy)
-        if done[: self.k].all() or self.basis.complete:
+        left_over = pairs.take(np.flatnonzero(~done[: self.k]))
+        errors = self.quadratic.backward_error(left_over.eigenvalues, left_over.right)
+        # The few that are near one are refined by themselves.
+        if self.basis.complete or np.all(errors <= GROUP):
             return pairs
         raise ConvergenceError(
             f"{pairs.method}: stopped with {int(done[: self.k].sum())} of {self.k} modes converged",

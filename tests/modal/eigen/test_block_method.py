@@ -18,6 +18,7 @@ from assembly.errors import ConvergenceError, SingularSystemError
 from assembly.gallery import block
 from assembly.linalg.factorization import Factorization
 from modal import solve
+from modal.eigen.checked_modes import ModeProblem, checked_modes
 from modal.eigen.quadratic import Quadratic
 from modal.eigen.solvers.block import BlockSolver
 from modal.eigen.solvers.dense import solve_dense
@@ -298,3 +299,35 @@ def test_null_fields_stay_first_where_the_first_shapes_are_recomputed(
         solver.destroy()
     exact = solve(system, k=10, backend="scipy").eigenvalues
     np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(exact), rtol=1e-8)
+
+
+def test_what_a_search_leaves_near_a_mode_is_refined(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = solid("x0", b=2e-5).freeze(omega=(0.0, 0.0, 300.0), epsilon=(0.0, 0.0, 1e4))
+    exact = solve(system, k=10, backend="dense")
+    monkeypatch.setattr(import_module("modal.eigen.solvers.block"), "ROUNDS", 3)
+    solver = BlockSolver(Quadratic(system))
+    try:
+        found = solver.find(10)
+        errors = solver.quadratic.backward_error(found.eigenvalues, found.right)[:10]
+        assert 1e-10 < errors.max() < 1e-6
+        with pytest.raises(ConvergenceError, match="stopped with"):
+            monkeypatch.setattr(import_module("modal.eigen.solvers.block"), "ROUNDS", 1)
+            solver.find(10)
+    finally:
+        solver.destroy()
+    modes = checked_modes(
+        ModeProblem(system.rigid, Quadratic(system), None, 10, "slepc", 1e-10), found
+    )
+    np.testing.assert_allclose(modes.eigenvalues, exact.eigenvalues, rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_a_search_that_no_longer_gains_ends() -> None:
+    """Of a plate that decays in no time: 60 rounds, then Krylov's method, which took 80 s."""
+    size = (0.9080734523490819, 0.833097060356445, 0.06846619505816358)
+    titanium = assembly.Material(E=114e9, nu=0.34, rho=4430.0, name="titanium")
+    plate = block(25, 23, 2, "hex20", size, material=titanium).with_damping(a=1126.14, b=6.21826e-3)
+    modes = solve(plate.freeze(epsilon=(0.0, 1669.01, 0.0)), k=20)
+    assert modes.method == "block Rayleigh–Ritz"
+    # Both eigenvalues of a shape: the first has ω = 445 rad/s.
+    np.testing.assert_allclose(modes.eigenvalues[:2].real, [-2269.47, -87.1492], rtol=1e-5)
