@@ -151,8 +151,8 @@ def panel_of(
     harmonics: int,
     decaying: bool,
 ) -> Panel | None:
-    """The panel over a box with m slow coordinates; None where these are not apart or not smooth, in
-    time or over the box.
+    """The panel over a box with m slow coordinates; None where these are not apart, or not smooth
+    in time or over the box.
 
     accelerations(point): H (J, r, 2r).
     """
