@@ -38,7 +38,6 @@ from modal.periodic.tolerances import (
     MOST_STEPS,
     NOISE,
     RESOLUTION,
-    SMOOTH,
     TOLERANCE,
 )
 from modal.reduction.interpolation import (
@@ -162,7 +161,7 @@ def panel_of(
     def slow(point: Array) -> Array:
         A = states_of(motion.frequencies, accelerations(point))[:, order][:, :, order]
         part = slow_motion(A, 2 * m, period(point), harmonics)
-        smooth = part is not None and highest_waves(part.B) <= SMOOTH
+        smooth = part is not None and highest_waves(part.B) <= ENOUGH
         return part.B[:, m : 2 * m] if smooth else np.full((len(A), m, 2 * m), np.nan)
 
     def sizes(H: Array) -> float:

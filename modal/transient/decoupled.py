@@ -34,7 +34,7 @@ from scipy.sparse.csgraph import connected_components
 from assembly.errors import ConvergenceError
 from modal.eigen.tolerances import ZERO
 from modal.transient.collocated import PHASE, STAGES, Collocation, Matrices
-from modal.transient.tolerances import BATCH_NUMBERS, DIVISIONS, FEW
+from modal.transient.tolerances import BATCH_NUMBERS, DIVISIONS, FEW, SAFETY
 from modal.types import Array, Complex, Index
 
 ORDER = 4  # of the error, in the length of a panel
@@ -190,6 +190,11 @@ class Panel:
             [g[0] for g in groups if len(g) == 1 and g[0] < self.rows], dtype=int
         )
         self._off = label[:, None] != label
+        nodes = [self._whole(top) for top in B[:: self.p // 2]]
+        frozen = [_centred(np.stack([A[np.ix_(g, g)] for A in nodes]))[0] for g in self.several]
+        self._widest = [
+            SAFETY * (theta * np.sqrt(block.shape[1]) + _size(block)) for block in frozen
+        ]
 
     def _decouple(self, B: Complex) -> None:
         """H on the blocks of the groups, of orders 3 and 4, T without W₃, and W₃."""
@@ -336,11 +341,13 @@ class Panel:
         """c (rows, R) at parts (R,) of the panel, with H of an order, 0 or 1."""
         whole, terms = self._doubled(c), 0.5 * self.length * _polynomials(parts, self.p + 1)
         rates, blocks = self.rates[order].copy(), []
-        for H, g in zip(self.H, self.several, strict=True):
-            diagonal = np.diagonal(H[order], axis1=1, axis2=2)
-            shift = 1j * diagonal.imag.mean(axis=1) + diagonal.real.max()
+        for H, g, widest in zip(self.H, self.several, self._widest, strict=True):
+            block, shift = _centred(H[order])
+            if not _size(block[:: self.p // 2]) <= widest:
+                # The transformations do not decouple.
+                return np.full((len(c), len(parts)), np.nan, dtype=complex)
             rates[:, g[g < self.rows]] = shift[:, None]
-            blocks.append(H[order] - shift[:, None, None] * np.eye(len(g)))
+            blocks.append(block)
         integral = chebyshev.chebint(self._coefficients @ rates, lbnd=-1.0)
         phases = np.exp(terms @ integral).T
         out, left = c[:, None] * phases, np.abs(phases) > ZERO
@@ -358,6 +365,18 @@ class Panel:
         return np.asarray(out)
 
 
+def _centred(H: Complex) -> tuple[Complex, Complex]:
+    """H (p, m, m) less the mean frequency and the largest growth of its diagonals, and these."""
+    diagonal = np.diagonal(H, axis1=1, axis2=2)
+    shift = 1j * diagonal.imag.mean(axis=1) + diagonal.real.max()
+    return H - shift[:, None, None] * np.eye(H.shape[1]), shift
+
+
+def _size(H: Complex) -> float:
+    """The largest Frobenius norm of matrices (p, m, m)."""
+    return float(np.linalg.norm(H, axis=(1, 2)).max())
+
+
 def _exponentials(H: Complex, length: float, y: Complex, parts: Array, phase: float) -> Complex:
     """y (R, G, m) at ascending parts of a panel, of y' = H y of G groups with H (p, G, m, m) at the
     nodes, from y (G, m).
@@ -371,7 +390,6 @@ def _exponentials(H: Complex, length: float, y: Complex, parts: Array, phase: fl
     size = 2 if m > MATRICES else None  # of small groups by Frobenius, nearly the same
     fastest = length * float(np.linalg.norm(H[:: p // 2], size, axis=(2, 3)).max())
     if not fastest * parts.max() <= phase * BATCH_NUMBERS:
-        # The transformations do not decouple.
         return np.full((len(parts), groups, m), np.nan, dtype=complex)
     ends, again = np.unique(parts, return_inverse=True)
     lengths = np.diff(ends, prepend=0.0)
