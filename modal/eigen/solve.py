@@ -224,7 +224,11 @@ def _is_small(problem: ModeProblem) -> bool:
 def _with_found_null_space(
     system: FrozenSystem, quadratic: Quadratic, run: Callable[..., Modes]
 ) -> Modes:
-    """Run; if the stiffness looks singular beyond `rigid`, again with its whole null space."""
+    """Run; if the stiffness looks singular beyond `rigid`, again with its whole null space.
+
+    Modes that were found without it stand where they are not with it.
+    """
+    modes: Modes | None = None
     try:
         modes = run(system, quadratic)
     except (SingularSystemError, AccuracyError, ConvergenceError):
@@ -237,7 +241,12 @@ def _with_found_null_space(
         completed = None if regular else _completed(system)
         if completed is None:
             return modes
-    return run(completed, Quadratic(completed), without_stiffness(completed))
+    try:
+        return run(completed, Quadratic(completed), without_stiffness(completed))
+    except (SingularSystemError, AccuracyError, ConvergenceError):
+        if modes is None:
+            raise
+        return modes
 
 
 def _completed(system: FrozenSystem) -> FrozenSystem | None:

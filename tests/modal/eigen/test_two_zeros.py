@@ -3,12 +3,15 @@ reference."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import scipy.linalg as la
 
 import assembly
 from assembly import FrozenSystem
+from assembly.errors import SingularSystemError
 from modal import solve
 from modal.eigen.deflation import Projector, deflate_by_similarity, transposed_chain
 from modal.eigen.quadratic import Quadratic, companion
@@ -170,6 +173,23 @@ def test_a_coupling_below_round_off_leaves_zeros_in_pairs(share: float, zeros: i
         M=system.M, C=system.C * (share * noise / la.norm(V.T @ C @ V, 2)), K=system.K
     )
     assert solve(slow, k=5).deflated == zeros
+
+
+def test_modes_stand_where_their_null_space_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A soft spring, taken for none: its field is no null field, so the second solution ends."""
+    K = np.diag([1e-14, 1.0, 2.0, 3.0])
+    K[2, 3] = 0.1
+    soft = FrozenSystem(M=np.eye(4), K=K)
+    wrong = FrozenSystem(M=np.eye(4), K=K, rigid=np.eye(4)[:, :1])
+    alone = solve(soft, k=3, deflation=None)
+
+    def chain(system: FrozenSystem) -> None:
+        if system is wrong:
+            raise SingularSystemError("a zero eigenvalue has a Jordan chain longer than given")
+
+    monkeypatch.setattr(FrozenSystem, "null_chain", property(chain))
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "_completed", lambda system: wrong)
+    np.testing.assert_allclose(solve(soft, k=3).eigenvalues, alone.eigenvalues)
 
 
 def free_bodies() -> dict[str, FrozenSystem]:

@@ -181,3 +181,20 @@ def test_a_swinging_body_from_one_displaced_node() -> None:
     error = la.norm(frames.amplitudes(1, end - exact, 1.0 / span)[0])
     assert error <= run.attrs["displacement_error_estimate"] * largest <= 1e-5 * largest
     assert np.abs(run.energy_defect.values).max() <= 1e-3 * run.energy.values.max()
+
+
+@pytest.mark.parametrize(("share", "known"), [(0.98, True), (1.02, False)])
+def test_groups_that_outgrow_their_frozen_rates_are_not_propagated(
+    share: float, known: bool
+) -> None:
+    """Where transformations do not decouple; steps of such groups would be very many."""
+    machine: Any = slider_crank.model(elements=3)
+    motion = InterpolatedMotion.of(machine, 0.0, machine.period)
+    assert motion is not None
+    length = 0.1 * machine.period
+    frames = Frames.of(motion.matrices, length * decoupled._chebyshev(13)[0])
+    panel = decoupled.Panel(frames, length, 16.0 / length)
+    H, widest = panel.H[0], panel._widest[0]
+    H *= share * widest / decoupled._size(decoupled._centred(H[1])[0][::6])
+    states, _, _ = panel.run(np.ones(2 * panel.n), np.array([1.0]))
+    assert np.isfinite(states).all() == known
