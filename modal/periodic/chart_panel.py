@@ -161,8 +161,9 @@ def panel_of(
     def slow(point: Array) -> Array:
         A = states_of(motion.frequencies, accelerations(point))[:, order][:, :, order]
         part = slow_motion(A, 2 * m, period(point), harmonics)
-        smooth = part is not None and highest_waves(part.B) <= ENOUGH
-        return part.B[:, m : 2 * m] if smooth else np.full((len(A), m, 2 * m), np.nan)
+        if part is None or highest_waves(part.B) > ENOUGH:
+            return np.full((len(A), m, 2 * m), np.nan)
+        return part.B[:, m : 2 * m]
 
     def sizes(H: Array) -> float:
         return float(max(np.abs(H).max() * ZERO / TOLERANCE, frequencies[0]))
