@@ -36,6 +36,7 @@ import scipy.sparse.linalg as spla
 from assembly.linalg.symmetric import ROUND_OFF
 from assembly.magnitudes import ENTRIES
 from assembly.system.frozen import FrozenSystem
+from modal.eigen.solve import LAPACK
 from modal.eigen.solvers.dense import general
 from modal.eigen.solvers.shape_basis import lift
 from modal.eigen.tolerances import GROUP
@@ -289,6 +290,9 @@ def respond_on_basis(
         # Of the error by each static response: that of conjugate gradients with θ ≤ 1/MARGIN².
         root = np.sqrt(1.0 - MARGIN**-2)
         basis.begin(max(1, int(np.log(accuracy) / np.log((1.0 - root) / (1.0 + root)))))
+        # A projection takes the eigensolution of all modes of the basis.
+        if LAPACK * basis.basis.size**3 > direct_seconds * len(w):
+            return
         some = np.unique(np.linspace(0, len(w) - 1, SAMPLE).astype(int))
         blocks = int(np.ceil(len(w) * basis.basis.size * len(basis.parts) / ENTRIES))
         for block in (some, *np.array_split(np.arange(len(w)), blocks)):
