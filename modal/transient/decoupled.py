@@ -108,7 +108,7 @@ class Panel:
         B = self._complex(S, theta / 8.0)
         self._group(B, modes, theta)
         if self.apart:
-            self._decouple(B)
+            self._decouple(B, theta)
 
     @property
     def apart(self) -> bool:
@@ -190,14 +190,14 @@ class Panel:
             [g[0] for g in groups if len(g) == 1 and g[0] < self.rows], dtype=int
         )
         self._off = label[:, None] != label
+
+    def _decouple(self, B: Complex, theta: float) -> None:
+        """H on the blocks of the groups, of orders 3 and 4, T without W₃, and W₃."""
         nodes = [self._whole(top) for top in B[:: self.p // 2]]
         frozen = [_centred(np.stack([A[np.ix_(g, g)] for A in nodes]))[0] for g in self.several]
         self._widest = [
             SAFETY * (theta * np.sqrt(block.shape[1]) + _size(block)) for block in frozen
         ]
-
-    def _decouple(self, B: Complex) -> None:
-        """H on the blocks of the groups, of orders 3 and 4, T without W₃, and W₃."""
         p, rows = self.p, self.rows
         spectra = [self._spectrum(self._whole(top)) for top in B]
         W = np.stack(
@@ -389,7 +389,7 @@ def _exponentials(H: Complex, length: float, y: Complex, parts: Array, phase: fl
     table = length * (_chebyshev(p)[2] @ np.ascontiguousarray(H).reshape(p, -1).view(float))
     size = 2 if m > MATRICES else None  # of small groups by Frobenius, nearly the same
     fastest = length * float(np.linalg.norm(H[:: p // 2], size, axis=(2, 3)).max())
-    if not fastest * parts.max() <= phase * BATCH_NUMBERS:
+    if not fastest * parts.max() <= phase * BATCH_NUMBERS:  # more steps than shorter panels take
         return np.full((len(parts), groups, m), np.nan, dtype=complex)
     ends, again = np.unique(parts, return_inverse=True)
     lengths = np.diff(ends, prepend=0.0)
