@@ -507,11 +507,11 @@ def _undecided(verdicts: Sequence[Verdict | None]) -> Index:
     return np.array([i for i, v in enumerate(verdicts) if v and v.verdict == UNDECIDED], np.intp)
 
 
-def is_affordable(n: int, points: int, work: float = 1.8e11) -> bool:
+def is_affordable(n: int, points: int, work: float = 6e9) -> bool:
     """Whether all modes of n degrees of freedom cost little at so many points.
 
     work: n³ times the points of a map up to which LAPACK decides the undecided ones: at 1e-8 s each
-    half an hour of one core, if all of them are.
+    a minute of one core, if all of them are.
     """
     return n <= ALL_MODES or (n <= AFFORDABLE and points * float(n) ** 3 <= work)
 

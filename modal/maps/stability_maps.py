@@ -103,7 +103,7 @@ def stability_map(
     A point is unstable where a growth rate exceeds its error bound. The verdict "stable" is a
     statement on all elastic modes, and `proof` says what it rests on: docs/theory.md, "A verdict on
     all modes". What the lowest modes leave open is decided by LAPACK on all modes up to 300 degrees
-    of freedom, and on grids of few points up to 1,500; the rest is undecided.
+    of freedom, and above where all points together take less than a minute; the rest is undecided.
 
     Examples
     --------

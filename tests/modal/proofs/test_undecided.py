@@ -110,6 +110,13 @@ def test_a_pipe_whose_unstable_mode_is_above_the_lowest(
     assert grid.verdict.attrs["flag_meanings"] == "undecided stable divergence flutter"
 
 
+def test_all_modes_at_all_points_take_a_minute_at_most() -> None:
+    """At 1e-8 n³ s each; up to 300 degrees of freedom they are looked at whatever they take."""
+    assert methods.is_affordable(300, 10**6)
+    assert methods.is_affordable(400, 93) and not methods.is_affordable(400, 94)
+    assert methods.is_affordable(1500, 1) and not methods.is_affordable(1501, 1)
+
+
 def test_all_modes_of_a_small_body_come_from_one_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     """A damper at the end of a pipe leaves no box: all 60 modes count, point by point only where
     one above the lowest grows."""
