@@ -272,17 +272,22 @@ def _steady(
     C0, K0 = C - a * M1, K - b * _skew(C1)
     C01, K01 = C1 - a * M2, K1 - b * _skew(C2)
     found, X, Y = _undamped(M, C0, K0, Q), Q.copy(), Q.copy()
-    calm = _conservative(C0, K0, (M, C, K))
+    lowest = np.linalg.eigvalsh(0.5 * (K0 + transposed(K0))).min(axis=1, initial=np.inf)
+    calm = (lowest > 0.0) & ~_breathing(C0, K0, (M, C, K)).any(axis=0)
     calm &= (np.abs(found - lam) <= small * np.abs(lam)).all(axis=1)
+    near = np.stack([M, C0, K0])
     # On the main directions of the modes; those of as many together.
-    spaces = {int(p): window_space(Q[p], U[p], MAIN) for p in np.flatnonzero(~calm)}
+    spaces = {
+        int(p): _main_directions(near[:, p], float(lowest[p]), lam[p], Q[p], U[p])
+        for p in np.flatnonzero(~calm)
+    }
     for m in {W.shape[1] for W in spaces.values()}:
         p = np.array([n for n, W in spaces.items() if W.shape[1] == m])
         W = np.stack([spaces[n] for n in p.tolist()])
-        near = np.stack([M[p], C0[p], K0[p]])
-        found[p], X[p], Y[p] = _matched(W, near, C[p], lam[p], Q[p], U[p])
-        X[p] -= _outside(near, found[p], X[p])
-        Y[p] -= _outside(transposed(near), found[p].conj(), Y[p])
+        own = near[:, p]
+        found[p], X[p], Y[p] = _matched(W, own, C[p], lam[p], Q[p], U[p])
+        X[p] -= _outside(own, found[p], X[p])
+        Y[p] -= _outside(transposed(own), found[p].conj(), Y[p])
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = -(Y.conj() * quadratic((M1, C01, K01), found, X)).sum(axis=1)
         slope = slope / pairing(M, C0, found, Y, X)
@@ -291,13 +296,6 @@ def _steady(
         change = times(dM, Q) * lam[:, None, :] + times(dC, Q)
         error = np.abs((U.conj() * change).sum(axis=1))
     return found, slope, error
-
-
-def _conservative(C0: Array, K0: Array, whole: Triple) -> Mask:
-    """Whether C₀ is skew and K₀ symmetric, to round-off of C and K, and K₀ positive definite,
-    (P,)."""
-    lowest = np.linalg.eigvalsh(0.5 * (K0 + transposed(K0))).min(axis=1, initial=np.inf)
-    return np.asarray((lowest > 0.0) & ~_breathing(C0, K0, whole).any(axis=0))
 
 
 def _undamped(M: Array, C0: Array, K0: Array, Q: Complex) -> Complex:
@@ -310,6 +308,19 @@ def _undamped(M: Array, C0: Array, K0: Array, Q: Complex) -> Complex:
 
 def _skew(A: Array) -> Array:
     return np.asarray(0.5 * (A - transposed(A)))
+
+
+def _main_directions(near: Array, lowest: float, lam: Complex, Q: Complex, U: Complex) -> Array:
+    """Basis W (n, m) of the main directions of modes Q, U (n, K) of one instant, in a norm of
+    energy: in another, a small direction that is left out may be stiff. lowest: eigenvalue of the
+    symmetric stiffness."""
+    n, K = Q.shape
+    if n <= 4 * K:
+        return np.eye(n)
+    M, _, stiffness = near
+    norm = 0.5 * (stiffness + stiffness.T) + np.abs(lam).max() ** 2 * M
+    L = np.linalg.cholesky(norm + 2.0 * max(-lowest, 0.0) * np.eye(n))
+    return np.linalg.solve(L.T, window_space(L.T @ Q, L.T @ U, MAIN))
 
 
 def _outside(near: Array, lam: Complex, X: Complex, shift: float = 1e-3) -> Complex:

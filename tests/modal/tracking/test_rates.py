@@ -252,6 +252,31 @@ def test_slopes_of_the_steady_eigenvalues_have_the_shapes_outside_the_window() -
     assert np.all(np.abs(found.steady_slope[0].imag - slope.imag) <= 0.02 * np.abs(slope.imag))
 
 
+def test_steady_eigenvalues_do_not_depend_on_the_coordinates() -> None:
+    """A window of 1 to 100 rad/s of 40 shapes, in coordinates in which its vectors are nearly
+    parallel: what they differ by is small, and stiff."""
+    n, k = 40, 4
+    rng = np.random.default_rng(5)
+    A, B, damping, first, second, turn = rng.standard_normal((6, n, n))
+    sizes = np.append(np.geomspace(1.0, 100.0, k), np.geomspace(1e3, 1e4, n - k))
+    K = np.diag(sizes**2) + 0.01 * (A - A.T)
+    here = np.stack([np.eye(n), 0.1 * (B - B.T) + 1e-3 * damping @ damping.T, K])
+    rates = 0.01 * np.stack([first + first.T, second, sizes[:, None] * (A + A.T) * sizes])
+    values, left, right = la.eig(first_order(here), left=True)
+    upper = np.flatnonzero(values.imag > 0.0)
+    wanted = upper[np.argsort(np.abs(values[upper]))][:k]
+    Q, U = right[:n, wanted], np.linalg.solve(here[0].T, left[n:, wanted])
+
+    def found(P: np.ndarray) -> np.ndarray:
+        at = Derivatives(*((P.T @ x @ P)[:, None] for x in (here, rates, 0.0 * rates, rates)))
+        own = (np.linalg.solve(P, X)[None] for X in (Q, U))
+        result = variations(at, values[None, wanted], *own, 1.0)
+        return np.concatenate([result.steady[0], result.steady_slope[0]])
+
+    P = la.qr(turn)[0] * np.append(np.ones(2), np.full(n - 2, 1e6))
+    np.testing.assert_allclose(found(P), found(np.eye(n)), rtol=1e-6)
+
+
 @pytest.mark.slow
 def test_copies_of_a_model_have_its_rates() -> None:
     """Three equal rotors under a random rotation of their unknowns: every mode is threefold, its
