@@ -65,6 +65,7 @@ class BlockSolver:
         # One beyond those requested: without it the last one converges more slowly.
         self.count = min(self.quadratic.n, k + 1)
         self.basis = ShapeBasis(self.quadratic, self.reference)
+        self.most = np.inf if self.exact else self._largest()
         self._start(seed)
         self.basis.verify()
         none = np.zeros(0, dtype=complex)
@@ -94,6 +95,8 @@ class BlockSolver:
             if not loads.size or self.basis.complete or stalled == ATTEMPTS or round_ == ROUNDS - 1:
                 break
             loads = self._compressed(loads)
+            if self.basis.m > self.most:
+                found = ritz = (found[0], *self.basis.restarted(self.special, *found[1:]))
             if self.basis.grow(loads) == 0:
                 if self.noise == ZERO:
                     break
@@ -112,6 +115,12 @@ class BlockSolver:
             pairs.take(np.flatnonzero(done)),
         )
 
+    def _largest(self) -> float:
+        """Shapes from which the basis is restarted: six a pair, four of which a restart keeps at
+        most, and more where its projected problem, 200 m³ flops, costs less than a round of
+        solves and products, about 24 m a degree of freedom and pair."""
+        return max(6.0 * self.count, float(np.sqrt(0.12 * self.quadratic.n * self.count)))
+
     def _start(self, seed: int, beyond: int = 2, blocks: int = 3) -> None:
         """A block Krylov space of K_ref⁻¹M, so wide that no mode of a cluster is missed.
 
@@ -123,7 +132,7 @@ class BlockSolver:
         for shapes in self._special():
             self.basis.add(shapes, self.reference.apply(shapes))
             self.basis.verify()  # so that they stay in this order, whatever is recomputed later
-        special = self.basis.m
+        special = self.special = self.basis.m
         n, rng = self.quadratic.n, np.random.default_rng(seed)
         width, new = min(n, self.k + beyond), 0
         while self.basis.m < min(n, special + blocks * width):

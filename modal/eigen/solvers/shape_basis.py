@@ -144,6 +144,26 @@ class ShapeBasis:
         self._verified = self.m
         return not drifted
 
+    def restarted(self, first: int, *found: Complex) -> list[Complex]:
+        """The vectors Y (m, k) in a basis of the first shapes and what V Y hold of the others.
+
+        One after the other, so that what is large in shapes of next to no stiffness, the first
+        modes, does not take the digits of others.
+        """
+        Q = np.eye(self.m, first)
+        for y in (y for pair in zip(*(Y.T for Y in found), strict=True) for y in pair):
+            for part in (y.real, y.imag):
+                rest = part / np.linalg.norm(y)
+                for _ in range(2):
+                    rest = rest - Q @ (Q.T @ rest)
+                size = np.linalg.norm(rest)
+                if size > ZERO:
+                    Q = np.column_stack([Q, rest / size])
+        self._images = {name: lift(self.image(name), Q) for name in self._images}
+        self._projected = {name: Q.T @ A @ Q for name, A in self._projected.items()}
+        self.V, self.KV, self._verified = lift(self.V, Q), lift(self.KV, Q), first
+        return [Q.T @ Y for Y in found]
+
     def cut(self, m: int) -> None:
         """Keep the first m shapes."""
         self.V, self.KV = self.V[:, :m], self.KV[:, :m]

@@ -301,6 +301,47 @@ def test_null_fields_stay_first_where_the_first_shapes_are_recomputed(
     np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(exact), rtol=1e-8)
 
 
+def test_a_restarted_basis_holds_the_vectors_found() -> None:
+    """And the first shapes, with their images, orthonormal in the stiffness."""
+    system = solid(None, a=6.0).freeze(omega=(0.0, 0.0, 300.0))
+    solver = BlockSolver(Quadratic(system), system.null_chain, system.rigid)
+    solver.find(8)
+    basis, first = solver.basis, solver.special
+    lam, *found = solver._ritz()
+    before, V = [basis.shapes(Y) for Y in found], basis.V[:, :first]
+    found = basis.restarted(first, *found)
+    assert first < basis.m <= first + 4 * len(lam)
+    np.testing.assert_array_equal(basis.V[:, :first], V)
+    for X, Y in zip(before, found, strict=True):
+        change = np.linalg.norm(basis.shapes(Y) - X, axis=0)
+        assert np.all(change <= 1e-11 * np.linalg.norm(X, axis=0))
+    np.testing.assert_allclose(basis.V.T @ basis.KV, np.eye(basis.m), atol=1e-12)
+    assert basis.verify()
+    np.testing.assert_allclose(solver._ritz()[0], lam, rtol=1e-9, atol=1e-9)
+    solver.destroy()
+
+
+def test_a_long_search_is_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a free solid that spins fast: its projected problem grew to 237 shapes for 17 modes."""
+    sizes, ritz = list[int](), BlockSolver._ritz
+
+    def counted(self: BlockSolver) -> Any:
+        sizes.append(self.basis.m)
+        return ritz(self)
+
+    monkeypatch.setattr(BlockSolver, "_ritz", counted)
+    system = block(8, 3, 3, "hex20", clamped=None).freeze(omega=(0.0, 0.0, 1000.0))
+    quadratic = Quadratic(system)
+    solver = BlockSolver(quadratic, system.null_chain, system.rigid)
+    found = solver.find(16)
+    solver.destroy()
+    assert max(sizes) < 8 * solver.count and sizes != sorted(sizes)
+    expected = np.abs(solve(system, 16, backend="scipy").eigenvalues)
+    lam = np.abs(found.eigenvalues[:16])
+    np.testing.assert_allclose(lam[2:], expected[2:], rtol=1e-9)
+    np.testing.assert_allclose(lam[:2], expected[:2], rtol=1e-5)  # √ of a defect
+
+
 def test_what_a_search_leaves_near_a_mode_is_refined(monkeypatch: pytest.MonkeyPatch) -> None:
     system = solid("x0", b=2e-5).freeze(omega=(0.0, 0.0, 300.0), epsilon=(0.0, 0.0, 1e4))
     exact = solve(system, k=10, backend="dense")
