@@ -165,7 +165,10 @@ class SpaceSource:
         if self._request.backend == "reduced":
             return np.inf
         solved = (len(self._values) + 3 * trained) * LAPACK
-        full = len(self._values) * (SOLUTION + SOLUTION_DOF * self._family.n)
+        n, space = self._family.n, self._space
+        # Full solutions have the motions as a whole of a free body too, two eigenvalues each.
+        modes = 1.0 + space.extra / space.wanted
+        full = len(self._values) * modes * (SOLUTION + SOLUTION_DOF * n)
         return float(np.cbrt(full / solved))
 
     def _leading(self, values: Array) -> Any:
