@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -143,6 +144,10 @@ class ElementFamily:
 
     def zero(self) -> sp.csr_matrix:
         """The matrix of what the family does not contribute."""
+        return self._nothing
+
+    @cached_property
+    def _nothing(self) -> sp.csr_matrix:
         return sp.csr_matrix((self.size, self.size))
 
     def mass(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -30,8 +32,12 @@ class SpringFamily(ElementFamily):
     def _between(self, values: Array) -> sp.csr_matrix:
         return self.map.matrix(np.stack([np.kron(self._signs, value) for value in values]))
 
-    def stiffness(self) -> sp.csr_matrix:
+    @cached_property
+    def _linear(self) -> sp.csr_matrix:
         return self._between(self._stiffness)
+
+    def stiffness(self) -> sp.csr_matrix:
+        return self._linear
 
     def damping(self) -> sp.csr_matrix:
         return self._between(self._damping)
