@@ -232,7 +232,7 @@ class BodiesMotion:
 
     twist (..., B, 6): v_O, ω. motion, loading (..., B, 12): coefficients of the motion and, weight
     included, of what loads the bodies. path (3, ..., n): displacements, velocities, accelerations.
-    step (2, ..., n): as `Passage.step`.
+    step (2, 3, ..., n): as `Passage.step`.
     """
 
     stack: MovingBodies
@@ -305,8 +305,7 @@ class BodiesMotion:
             for n, changes in each:
                 for tangent, A in zip(tangents, changes, strict=False):
                     stack.add(tangent[n], A, where)
-        if self.step is None:
-            self._found["forces"] = total
+        self._found["forces" if self.step is None else "foreseen"] = total
         return list(tangents)
 
     @cached_property
@@ -316,16 +315,27 @@ class BodiesMotion:
         return {}
 
     @cached_property
-    def force(self) -> Array:
-        """F (..., n), N and N·m."""
+    def _linear(self) -> Array:
+        """F (..., n) without the forces of the elements."""
         stack, (u, v, a), parts = self.stack, self.path, self.fixed
         total = stack.product(parts[M], a) + stack.product(parts[C] + parts[D], v)
         total = total + stack.product(parts[K_EPSILON] + parts[K_OMEGA2] + parts[K_D], u)
         pairs = (stack.inertia_loads, self.loading), (stack.damper_loads, self.twist)
         for loads, rates in pairs:
             total -= np.sum(loads * rates[..., stack.body_of, :], axis=-1)
+        return np.asarray(total)
+
+    @property
+    def foreseen(self) -> Array:
+        """F (..., n) with the stresses that a step foresees, once there are tangents."""
+        return np.asarray(self._linear + self._found["foreseen"])
+
+    @cached_property
+    def force(self) -> Array:
+        """F (..., n), N and N·m."""
         if "forces" in self._found:
-            return np.asarray(total + self._found["forces"])
+            return np.asarray(self._linear + self._found["forces"])
+        total = self._linear.copy()
         for family, where, _, passage in self._passages:
             total[..., where] += self._of(family, family.force, passage)
         return np.asarray(total)

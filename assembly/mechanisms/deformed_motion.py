@@ -96,23 +96,33 @@ class DeformedMotion:
         """Conditions and deflections of a jet of all DOFs (3, ..., n)."""
         return self.joints.at(self.state, path, np.sqrt(self.share))
 
-    def closed(
+    def ahead(
         self, q: Array, v: Array, a: Array, near: Array, gradients: Array | None = None
-    ) -> DeformedState:
-        """The whole mechanism at independent DOFs q (..., n), their velocities and accelerations.
+    ) -> Array:
+        """Jets (3, ..., all) at independent DOFs q (..., n), their velocities and accelerations.
 
-        near (3, ..., all): approximate jets of the displacements, for the others; gradients: the
-        `DeformedRows.G` there, by which these follow those that differ. Raises ConvergenceError
-        where the joints cannot be closed.
+        near (3, ..., all): those of others, from which the eliminated DOFs change linearly, by
+        gradients: the `DeformedRows.G` there. None: they do not.
+        """
+        path = near.copy()
+        path[..., self.masters] = q, v, a
+        if len(self.slaves) and gradients is not None:
+            change = Taylor((path - near)[..., self.topology.touched])
+            path[..., self.slaves] -= self._solved(
+                gradients, matrix_vector(Taylor(gradients), change).data
+            )
+        return path
+
+    def closed(self, near: Array) -> DeformedState:
+        """The whole mechanism at the independent DOFs of the jets near (3, ..., all), which are
+        approximate for the others.
+
+        Raises ConvergenceError where the joints cannot be closed.
         """
         path, touched, length = near.copy(), self.topology.touched, self.topology.length
         scale = self.elastic.scale
-        path[..., self.masters] = q, v, a
         if not len(self.slaves):
             return DeformedState(self, path, self.rows(path))
-        if gradients is not None:
-            moved = matrix_vector(Taylor(gradients), Taylor((path - near)[..., touched]))
-            path[..., self.slaves] -= self._solved(gradients, moved.data)
         frames = np.stack([self.state.twist, self.state.rate]) / np.repeat([length, 1.0], 3)
         pace, change = np.abs(frames).reshape(2, -1).max(axis=-1)
         size = np.inf
@@ -160,8 +170,8 @@ class DeformedState:
         first two rates.
     known : DeformedRows, optional
         The `rows`, where they are known.
-    step : ndarray, shape (2, all), optional
-        The displacements before the last step of Newton's method and after it, for `tangents`.
+    step : ndarray, shape (2, 3, all), optional
+        The path before the last step of Newton's method and linearly after it, for `tangents`.
     """
 
     motion: DeformedMotion
@@ -171,7 +181,7 @@ class DeformedState:
 
     def at(self, n: Any) -> DeformedState:
         """That of one of several instants, or of some."""
-        step = None if self.step is None else self.step[:, n]
+        step = None if self.step is None else self.step[:, :, n]
         out = DeformedState(self.motion.at(n), self.path[:, n], step=step)
         vars(out).update({name: vars(self)[name][n] for name in ("force",) if name in vars(self)})
         return out
@@ -223,9 +233,12 @@ class DeformedState:
     @cached_property
     def force(self) -> Array:
         """F (all,): zero at the independent DOFs in equilibrium, Gᵀλ at the others."""
-        m, total = self.motion, self.bodies.force - self.load
-        pulled = self.row_forces[..., None, :] @ self.rows.G[0]
-        total[..., m.topology.touched] += pulled[..., 0, :]
+        return self._with_rows(self.bodies.force)
+
+    def _with_rows(self, force: Array) -> Array:
+        """Forces (..., all) of bodies with those of loads and springs."""
+        total, pulled = force - self.load, self.row_forces[..., None, :] @ self.rows.G[0]
+        total[..., self.motion.topology.touched] += pulled[..., 0, :]
         return total
 
     @cached_property
@@ -239,10 +252,13 @@ class DeformedState:
     @cached_property
     def multipliers(self) -> Array:
         """λ (rows,) of the held conditions; the forces of springs and motors for the others."""
+        return self._multipliers(self.force)
+
+    def _multipliers(self, force: Array) -> Array:
         m, out = self.motion, self.row_forces.copy()
         if len(m.slaves):
             J = self.rows.G[0][..., m.held, :][..., m._slave_places]
-            forces = -self.force[..., m.slaves, None]
+            forces = -force[..., m.slaves, None]
             out[..., m.held] = np.linalg.solve(J.swapaxes(-1, -2), forces)[..., 0]
         return out
 
@@ -338,7 +354,10 @@ class DeformedState:
         m, topology = self.motion, self.motion.topology
         J, times = len(topology.touched), np.atleast_1d(m.state.t)
         joints = {part: np.zeros((len(times), J, J)) for part in (K, D, K_D, K_G)}
-        curvature = m.joints.curvature(self.rows, m.state.t, self.multipliers)
+        forces = self.multipliers
+        if self.step is not None:
+            forces = self._multipliers(self._with_rows(self.bodies.foreseen))
+        curvature = m.joints.curvature(self.rows, m.state.t, forces)
         joints[K_G] += 0.5 * (curvature + curvature.swapaxes(-1, -2))
         if not topology.compliance.is_empty:
             G = self.rows.G[:2].reshape(2, len(times), -1, J)

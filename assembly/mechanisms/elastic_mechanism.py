@@ -386,12 +386,11 @@ class ElasticMechanism:
 
     def _along_loads(self, times: Array, driven: bool | None) -> list[Trim | ConvergenceError]:
         """From no loads, with the deflections of the linear equations first."""
-        elastic, now = self.elastic(driven), self.instants(times)
-        q, T = self._static(now, driven, "trim"), elastic.transform(now).value
-        paths = []
-        for own, at in zip(q, T, strict=True):
-            full = np.asarray(elastic.moving_pattern.expand(own, at), dtype=float)
-            paths.append(((-1.0, -own, -full), (0.0, 0.0 * own, 0.0 * full)))
+        now, rest = self.instants(times), np.zeros((3, int(self.topology.offsets[-1])))
+        paths = [
+            ((-1.0, -own, rest), (0.0, 0.0 * own, rest))
+            for own in self._static(now, driven, "trim")
+        ]
         motion = self._motion(now, driven)
         return equilibria(lambda x, n: motion.at(n).under(x), paths)
 
@@ -403,7 +402,7 @@ class ElasticMechanism:
         if not recent:
             return None
         start, span = recent[-1].t, t - recent[-1].t
-        path = [((trim.t - start) / span, trim.q, trim.state.path[0]) for trim in recent]
+        path = [((trim.t - start) / span, trim.q, trim.state.path) for trim in recent]
 
         def at(x: Array, _: Index) -> DeformedMotion:
             return self._motion(self.instants(start + x * span), driven)
@@ -464,12 +463,12 @@ class ElasticMechanism:
             motion = self._motion(now, None)
         if near is None:
             path = np.zeros((3, *several, int(self.topology.offsets[-1])))
-            return motion.closed(values[0], values[1], values[2], path)
+            return motion.closed(motion.ahead(values[0], values[1], values[2], path))
         around = [
             x if x.ndim > axes or not several else np.repeat(x[:, None], len(times), axis=1)
             for x, axes in ((near.path, 2), (near.gradients, 3))
         ]
-        return motion.closed(values[0], values[1], values[2], *around)
+        return motion.closed(motion.ahead(values[0], values[1], values[2], *around))
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
         """The equilibria at several times, each that of `trim` where it finds one.

@@ -25,20 +25,20 @@ from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_r
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array, Index
 
-Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
+Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), jets (3, all)
 
 
 def newtons(
-    motion: DeformedMotion, q: Array, guess: Array, before: Array
+    motion: DeformedMotion, q: Array, before: Array
 ) -> list[tuple[DeformedState, int] | Exception]:
     """Equilibria near q (P, n) at several instants, all elements in one pass, and how many
     stiffnesses each took; or why it is not found.
 
-    guess (P, all): displacements, found by a linear step from others, `before`.
+    before (3, P, all): others, from which a linear step leads there.
     """
     factors: dict[int, Factorization] = {}
     try:
-        return _settled(motion, q, guess, before, factors)
+        return _settled(motion, q, before, factors)
     finally:
         for factor in factors.values():
             factor.destroy()
@@ -62,7 +62,6 @@ def _within(
 def _settled(
     motion: DeformedMotion,
     q: Array,
-    guess: Array,
     before: Array,
     factors: dict[int, Factorization],
     reach: int = 6,
@@ -76,21 +75,27 @@ def _settled(
     count = len(q)
     out, numbers, formed = list[Any]([None] * count), np.arange(count), np.zeros(count, dtype=int)
     sizes, (again, ends) = np.full((2, count), np.inf), np.zeros((2, count), dtype=bool)
-    near, steps = np.stack([guess, 0.0 * guess, 0.0 * guess]), np.array([before, guess])
-    q = q.copy()
-    slopes: Array | None = None
+    q, steps = q.copy(), np.array([before, before])
 
     def closed(some: Index) -> DeformedState:
-        known = None if slopes is None else slopes[:, some]
-        return motion.at(some).closed(q[some], 0.0 * q[some], 0.0 * q[some], near[:, some], known)
+        return motion.at(some).closed(steps[1][:, some])
 
     def loaded(some: Index) -> DeformedState:
         whole = len(some) == len(numbers)
         at: DeformedState = state if whole else state.at(np.searchsorted(numbers, some))
-        at = replace(at, step=steps[:, some])
+        at = replace(at, step=steps[:, :, some])
         np.asarray(at.force)  # raises out of range
         return at
 
+    def follow() -> None:
+        """The next step: linear from the state to q."""
+        at = q[numbers]
+        ends = state.motion.ahead(at, 0.0 * at, 0.0 * at, state.path, state.gradients)
+        steps[:, :, numbers] = state.path, ends
+
+    state, numbers = _within(closed, numbers, out)
+    if len(numbers):
+        follow()
     while len(numbers):
         state, numbers = _within(closed, numbers, out)
         done = ends[numbers]
@@ -98,8 +103,6 @@ def _settled(
             out[numbers[k]] = state.at(k), int(formed[numbers[k]])
         if np.any(done):
             state, numbers = state.at(~done), numbers[~done]
-        if slopes is not None and len(numbers):
-            steps[1, numbers] = state.path[0]
         state, numbers = _within(loaded, numbers, out) if len(numbers) else (state, numbers)
         if not len(numbers):
             break
@@ -133,14 +136,13 @@ def _settled(
         for k in np.flatnonzero(wild | (formed[numbers] > ITERATIONS)):
             why = "diverges" if wild[k] else f"has not settled after {ITERATIONS} steps"
             out[numbers[k]] = out[numbers[k]] or ConvergenceError(f"Newton's method {why}")
+            step[k] = 0.0
         step[quiet], again[numbers], sizes[:, numbers] = 0.0, kept, (size, last)
         left = np.where(twice, size * rate / np.maximum(1.0 - rate, ROUND_OFF), size)
         q[numbers] = state.q + step
         close = size <= STEP_TOLERANCE * np.linalg.norm(q[numbers], axis=-1)
         ends[numbers] = quiet | still | np.where(kept, left <= allowed, close)
-        near[:, numbers], steps[0, numbers] = state.path, state.path[0]
-        slopes = np.zeros((3, count, *state.gradients.shape[2:])) if slopes is None else slopes
-        slopes[:, numbers] = state.gradients
+        follow()
         numbers = np.array([n for n in numbers if out[n] is None], dtype=np.intp)
     return out
 
@@ -158,19 +160,19 @@ class _Path:
     reached: DeformedState | None = None
 
     @property
-    def ahead(self) -> Point:
+    def ahead(self) -> tuple[float, Array]:
         """On the secant of the last two."""
-        (share, q, guess), before = self.here, self.before
+        (share, q, _), before = self.here, self.before
         target = min(1.0, share + self.step)
         factor = (target - share) / (share - before[0]) if share > before[0] else 0.0
-        return target, q + factor * (q - before[1]), guess + factor * (guess - before[2])
+        return target, q + factor * (q - before[1])
 
     def follow(self, state: DeformedState, count: int) -> None:
         """To the equilibrium found ahead, by so many steps of Newton's method."""
         (share, q, _), target = self.here, self.ahead[0]
         slope = float(np.linalg.norm(state.q - q)) / (target - share)
         self.slopes, self.iterations = (min(self.slopes[0], slope), slope), self.iterations + count
-        self.before, self.here, self.reached = self.here, (target, state.q, state.path[0]), state
+        self.before, self.here, self.reached = self.here, (target, state.q, state.path), state
         self.step *= 2.0 if count <= 5 else 1.0
 
     def ended(self, failure: Exception, steepest: float) -> ConvergenceError:
@@ -204,9 +206,9 @@ def equilibria(
     """
     paths, out = [_Path(*own, step) for own in points], list[Any]([None] * len(points))
     while numbers := [n for n, found in enumerate(out) if found is None]:
-        shares, q, guess = map(np.array, zip(*(paths[n].ahead for n in numbers), strict=True))
-        before = np.array([paths[n].here[2] for n in numbers])
-        found = newtons(at(shares, np.array(numbers)), q, guess, before)
+        shares, q = map(np.array, zip(*(paths[n].ahead for n in numbers), strict=True))
+        before = np.stack([paths[n].here[2] for n in numbers], axis=1)
+        found = newtons(at(shares, np.array(numbers)), q, before)
         for n, share, result in zip(numbers, shares.tolist(), found, strict=True):
             if not isinstance(result, Exception):
                 paths[n].follow(*result)
