@@ -200,7 +200,7 @@ def test_a_path_of_equilibria_starts_from_the_one_at_hand(monkeypatch: pytest.Mo
     path beside it that is straight needs one step."""
     starts, bent = [], np.array([1.0, 0.0])
 
-    def newtons(at: Any, q: Any, guess: Any, before: Any) -> list[Any]:
+    def newtons(at: Any, q: Any, before: Any) -> list[Any]:
         out: list[Any] = []
         for share, factor, (x,) in zip(*at, q, strict=True):
             starts.append(float(x))
