@@ -178,7 +178,7 @@ class FiniteMotion(ElementFamily):
         M, C = self._linear_rates(passage.omega)
         drag = passage.drag, self._resistance(passage.rayleigh[1])
         law: dict[str, Any] = {}
-        rests = by is False and passage.rests
+        rests = by is False and not (np.any(v) or np.any(a))
         if passage.step is not None:
             before, after = np.concatenate(list(self.map.gather(passage.step.swapaxes(0, 1))), -1)
             law = self.foreseen(before, after, c, None if rests else drag[1])
