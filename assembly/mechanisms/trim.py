@@ -215,7 +215,7 @@ def equilibria(
                 if share >= 1.0:
                     out[n] = Trim(result[0], paths[n].iterations)
                 continue
-            paths[n].step *= 0.5
+            paths[n].step = 0.5 * (share - paths[n].here[0])
             if paths[n].step < smallest:
                 out[n] = paths[n].ended(result, steepest)
     return out
