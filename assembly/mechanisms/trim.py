@@ -74,7 +74,7 @@ def _settled(
     """
     count = len(q)
     out, numbers, formed = list[Any]([None] * count), np.arange(count), np.zeros(count, dtype=int)
-    sizes, (again, ends) = np.full((2, count), np.inf), np.zeros((2, count), dtype=bool)
+    sizes, (again, ends) = np.full(count, np.inf), np.zeros((2, count), dtype=bool)
     q, steps = q.copy(), np.array([before, before])
 
     def closed(some: Index) -> DeformedState:
@@ -112,7 +112,7 @@ def _settled(
         step = np.zeros_like(state.q)
         for k in np.flatnonzero(formed[numbers]):
             step[k] = -np.asarray(factors[numbers[k]].solve(state.residual[k]))
-        size, last, twice = np.linalg.norm(step, axis=-1), sizes[0, numbers], again[numbers]
+        size, last, twice = np.linalg.norm(step, axis=-1), sizes[numbers], again[numbers]
         rate = size / last
         # What no longer falls is round-off, which another stiffness would not lower.
         still = twice & (rate > 0.5) & (size <= STEP_TOLERANCE * np.linalg.norm(state.q, axis=-1))
@@ -130,14 +130,13 @@ def _settled(
             step[k] = -np.asarray(factor.solve(state.residual[k]))
         formed[numbers[new]] += 1
         size = np.where(quiet, 0.0, np.linalg.norm(step, axis=-1))
-        # Foreseen stresses may make every other step small: compared with both before it.
-        grown = size > np.maximum(2.0 * last, 0.5 * sizes[1, numbers])
-        wild = ((formed[numbers] > 4) & ~kept & ~twice & grown) | ~np.isfinite(size)
+        grown = (formed[numbers] > 4) & ~kept & ~twice & (size > 2.0 * last)
+        wild = grown | ~np.isfinite(size)
         for k in np.flatnonzero(wild | (formed[numbers] > ITERATIONS)):
             why = "diverges" if wild[k] else f"has not settled after {ITERATIONS} steps"
             out[numbers[k]] = out[numbers[k]] or ConvergenceError(f"Newton's method {why}")
             step[k] = 0.0
-        step[quiet], again[numbers], sizes[:, numbers] = 0.0, kept, (size, last)
+        step[quiet], again[numbers], sizes[numbers] = 0.0, kept, size
         left = np.where(twice, size * rate / np.maximum(1.0 - rate, ROUND_OFF), size)
         q[numbers] = state.q + step
         close = size <= STEP_TOLERANCE * np.linalg.norm(q[numbers], axis=-1)
