@@ -352,10 +352,12 @@ class LargeBeam:
     ) -> Array:
         """Hρ (6, 1, 1, E, ...), resistance to strain rates included, after a step between states
         (..., E, 36), linear in the step."""
-        moving = resistance is not None
-        between = (before + 1j * STEP * (after - before))[..., : 36 if moving else 12]
-        motion = self.moved(between, coefficients, rates=moving)
-        load: Any = element_product(resistance, motion.deformation.rate) if moving else 0.0
+        between, load = before + 1j * STEP * (after - before), 0.0
+        if resistance is None:
+            motion = self.moved(between[..., :12], coefficients, rates=False)
+        else:
+            motion = self.moved(between, coefficients)
+            load = element_product(resistance, motion.deformation.rate)
         load = load + self._load(motion.still)
         return np.asarray(load.real + load.imag / STEP)
 

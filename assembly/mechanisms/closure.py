@@ -59,9 +59,9 @@ class Closure:
         self.bodies = topology.body_of[topology.row_points[: len(self.rows)]]  # of each condition
         start = assembled(self.equations, initial)
         check_rank(self.equations, start)
-        # To round-off, as at all other times: an error of the position is one of accelerations.
         # A chain of many links is larger than these.
         self.length = max(topology.length, float(np.ptp(start.r, axis=0).max()))
+        # To round-off, as at all other times: an error of the position is one of accelerations.
         start = self._newton(0.0, start) or start
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}
         self._walls: dict[int, _Wall] = {}
