@@ -305,37 +305,26 @@ class BodiesMotion:
             for n, changes in each:
                 for tangent, A in zip(tangents, changes, strict=False):
                     stack.add(tangent[n], A, where)
-        self._found["forces" if self.step is None else "foreseen"] = total
+        self._found["forces"] = total
         return list(tangents)
 
     @cached_property
     def _found(self) -> dict[str, Array]:
-        """The forces of the elements, where tangents were wanted first; those with the stresses
-        that a step foresees are others."""
+        """The forces of the elements, where tangents were wanted first: with a step those of the
+        stresses that it foresees."""
         return {}
 
     @cached_property
-    def _linear(self) -> Array:
-        """F (..., n) without the forces of the elements."""
+    def force(self) -> Array:
+        """F (..., n), N and N·m."""
         stack, (u, v, a), parts = self.stack, self.path, self.fixed
         total = stack.product(parts[M], a) + stack.product(parts[C] + parts[D], v)
         total = total + stack.product(parts[K_EPSILON] + parts[K_OMEGA2] + parts[K_D], u)
         pairs = (stack.inertia_loads, self.loading), (stack.damper_loads, self.twist)
         for loads, rates in pairs:
             total -= np.sum(loads * rates[..., stack.body_of, :], axis=-1)
-        return np.asarray(total)
-
-    @property
-    def foreseen(self) -> Array:
-        """F (..., n) with the stresses that a step foresees, once there are tangents."""
-        return np.asarray(self._linear + self._found["foreseen"])
-
-    @cached_property
-    def force(self) -> Array:
-        """F (..., n), N and N·m."""
         if "forces" in self._found:
-            return np.asarray(self._linear + self._found["forces"])
-        total = self._linear.copy()
+            return np.asarray(total + self._found["forces"])
         for family, where, _, passage in self._passages:
             total[..., where] += self._of(family, family.force, passage)
         return np.asarray(total)

@@ -171,7 +171,8 @@ class DeformedState:
     known : DeformedRows, optional
         The `rows`, where they are known.
     step : ndarray, shape (2, 3, all), optional
-        The path before the last step of Newton's method and linearly after it, for `tangents`.
+        The path before the last step of Newton's method and linearly after it, for derivatives.
+        Forces after these are those of the stresses that the step foresees.
     """
 
     motion: DeformedMotion
@@ -181,8 +182,7 @@ class DeformedState:
 
     def at(self, n: Any) -> DeformedState:
         """That of one of several instants, or of some."""
-        step = None if self.step is None else self.step[:, :, n]
-        out = DeformedState(self.motion.at(n), self.path[:, n], step=step)
+        out = DeformedState(self.motion.at(n), self.path[:, n])
         vars(out).update({name: vars(self)[name][n] for name in ("force",) if name in vars(self)})
         return out
 
@@ -233,12 +233,9 @@ class DeformedState:
     @cached_property
     def force(self) -> Array:
         """F (all,): zero at the independent DOFs in equilibrium, Gᵀλ at the others."""
-        return self._with_rows(self.bodies.force)
-
-    def _with_rows(self, force: Array) -> Array:
-        """Forces (..., all) of bodies with those of loads and springs."""
-        total, pulled = force - self.load, self.row_forces[..., None, :] @ self.rows.G[0]
-        total[..., self.motion.topology.touched] += pulled[..., 0, :]
+        m, total = self.motion, self.bodies.force - self.load
+        pulled = self.row_forces[..., None, :] @ self.rows.G[0]
+        total[..., m.topology.touched] += pulled[..., 0, :]
         return total
 
     @cached_property
@@ -252,13 +249,10 @@ class DeformedState:
     @cached_property
     def multipliers(self) -> Array:
         """λ (rows,) of the held conditions; the forces of springs and motors for the others."""
-        return self._multipliers(self.force)
-
-    def _multipliers(self, force: Array) -> Array:
         m, out = self.motion, self.row_forces.copy()
         if len(m.slaves):
             J = self.rows.G[0][..., m.held, :][..., m._slave_places]
-            forces = -force[..., m.slaves, None]
+            forces = -self.force[..., m.slaves, None]
             out[..., m.held] = np.linalg.solve(J.swapaxes(-1, -2), forces)[..., 0]
         return out
 
@@ -354,10 +348,7 @@ class DeformedState:
         m, topology = self.motion, self.motion.topology
         J, times = len(topology.touched), np.atleast_1d(m.state.t)
         joints = {part: np.zeros((len(times), J, J)) for part in (K, D, K_D, K_G)}
-        forces = self.multipliers
-        if self.step is not None:
-            forces = self._multipliers(self._with_rows(self.bodies.foreseen))
-        curvature = m.joints.curvature(self.rows, m.state.t, forces)
+        curvature = m.joints.curvature(self.rows, m.state.t, self.multipliers)
         joints[K_G] += 0.5 * (curvature + curvature.swapaxes(-1, -2))
         if not topology.compliance.is_empty:
             G = self.rows.G[:2].reshape(2, len(times), -1, J)

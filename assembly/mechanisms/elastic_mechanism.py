@@ -5,7 +5,6 @@ degrees of freedom, what vectors over them are, and its equilibrium at finite de
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -378,7 +377,7 @@ class ElasticMechanism:
         >>> print(f"{droop:.3f}")
         -0.130
         """
-        near = None if start is None else self._along_time([start], t, driven)
+        near = None if start is None else self._along_time(start, t, driven)
         return near or self.trims([t], driven=driven)[0]
 
     def _motion(self, now: Instant, driven: bool | None) -> DeformedMotion:
@@ -387,27 +386,19 @@ class ElasticMechanism:
     def _along_loads(self, times: Array, driven: bool | None) -> list[Trim | ConvergenceError]:
         """From no loads, with the deflections of the linear equations first."""
         now, rest = self.instants(times), np.zeros((3, int(self.topology.offsets[-1])))
-        paths = [
-            ((-1.0, -own, rest), (0.0, 0.0 * own, rest))
-            for own in self._static(now, driven, "trim")
-        ]
+        paths = [((0.0, 0.0 * q, rest), q) for q in self._static(now, driven, "trim")]
         motion = self._motion(now, driven)
         return equilibria(lambda x, n: motion.at(n).under(x), paths)
 
-    def _along_time(self, recent: Sequence[Trim], t: float, driven: bool | None) -> Trim | None:
-        """From the equilibria at up to two earlier times, the last one nearest to t: others than
-        along the loads, where these end."""
-        size = len(self.elastic(driven).masters)
-        recent = [trim for trim in recent if len(trim.q) == size and recent[-1].t != t]
-        if not recent:
+    def _along_time(self, start: Trim, t: float, driven: bool | None) -> Trim | None:
+        """From the equilibrium at another time: others than along the loads, where these end."""
+        if len(start.q) != len(self.elastic(driven).masters) or start.t == t:
             return None
-        start, span = recent[-1].t, t - recent[-1].t
-        path = [((trim.t - start) / span, trim.q, trim.state.path) for trim in recent]
 
         def at(x: Array, _: Index) -> DeformedMotion:
-            return self._motion(self.instants(start + x * span), driven)
+            return self._motion(self.instants(start.t + x * (t - start.t)), driven)
 
-        (found,) = equilibria(at, [(path[0], path[-1])])
+        (found,) = equilibria(at, [((0.0, start.q, start.state.path), 0.0 * start.q)])
         return found if isinstance(found, Trim) else None
 
     @cached_property
@@ -496,7 +487,7 @@ class ElasticMechanism:
         for part in np.array_split(at, -(-len(at) * size // ENTRIES)) if len(at) else ():
             for t, found in zip(part.tolist(), self._along_loads(part, driven), strict=True):
                 if isinstance(found, ConvergenceError):
-                    near = self._along_time(out[-2:], t, driven)
+                    near = self._along_time(out[-1], t, driven) if out else None
                     if near is None:
                         raise found
                     found = near

@@ -1,7 +1,7 @@
 """Equilibrium of an elastic mechanism at an instant: Newton's method with continuation.
 
 R(q, 0, 0, t) = 0 (`deformed_motion`) is solved along a path of equilibria: from no loads to all,
-predicted by the deflections of the linear equations, or from the equilibria of earlier instants.
+predicted by the deflections of the linear equations, or from the equilibrium of another instant.
 The steps adapt; the first tries the whole path. Where the path ends, the stiffness there tells
 buckling, at a limit point, from a failure to converge.
 """
@@ -83,7 +83,6 @@ def _settled(
     def loaded(some: Index) -> DeformedState:
         whole = len(some) == len(numbers)
         at: DeformedState = state if whole else state.at(np.searchsorted(numbers, some))
-        at = replace(at, step=steps[:, :, some])
         np.asarray(at.force)  # raises out of range
         return at
 
@@ -118,7 +117,9 @@ def _settled(
         still = twice & (rate > 0.5) & (size <= STEP_TOLERANCE * np.linalg.norm(state.q, axis=-1))
         kept = quiet | still | ((formed[numbers] > 0) & (size * rate**reach <= allowed))
         new = np.flatnonzero(~kept)
-        at = state if len(new) == len(numbers) else state.at(new)
+        at = replace(
+            state if len(new) == len(numbers) else state.at(new), step=steps[:, :, numbers[new]]
+        )
         for k, stiffness in zip(new, at.stiffness() if len(new) else (), strict=True):
             if numbers[k] in factors:
                 factors.pop(numbers[k]).destroy()
@@ -148,11 +149,11 @@ def _settled(
 
 @dataclass
 class _Path:
-    """One of those of `equilibria`: the last two on it, the next step, the slopes of the first and
-    of the last step."""
+    """One of those of `equilibria`: the last point, the direction, dq by the share, and length of
+    the next step, the slopes of the first and of the last step."""
 
-    before: Point
     here: Point
+    direction: Array
     step: float
     iterations: int = 0
     slopes: tuple[float, float] = (np.inf, np.inf)
@@ -161,17 +162,17 @@ class _Path:
     @property
     def ahead(self) -> tuple[float, Array]:
         """On the secant of the last two."""
-        (share, q, _), before = self.here, self.before
+        share, q, _ = self.here
         target = min(1.0, share + self.step)
-        factor = (target - share) / (share - before[0]) if share > before[0] else 0.0
-        return target, q + factor * (q - before[1])
+        return target, q + (target - share) * self.direction
 
     def follow(self, state: DeformedState, count: int) -> None:
         """To the equilibrium found ahead, by so many steps of Newton's method."""
         (share, q, _), target = self.here, self.ahead[0]
-        slope = float(np.linalg.norm(state.q - q)) / (target - share)
+        self.direction = (state.q - q) / (target - share)
+        slope = float(np.linalg.norm(self.direction))
         self.slopes, self.iterations = (min(self.slopes[0], slope), slope), self.iterations + count
-        self.before, self.here, self.reached = self.here, (target, state.q, state.path), state
+        self.here, self.reached = (target, state.q, state.path), state
         self.step *= 2.0 if count <= 5 else 1.0
 
     def ended(self, failure: Exception, steepest: float) -> ConvergenceError:
@@ -189,7 +190,7 @@ class _Path:
 
 def equilibria(
     at: Callable[[Array, Index], DeformedMotion],
-    points: Sequence[tuple[Point, Point]],
+    points: Sequence[tuple[Point, Array]],
     step: float = 1.0,
     smallest: float = 2.0**-9,
     steepest: float = 5.0,
@@ -197,8 +198,8 @@ def equilibria(
     """The equilibria at the ends of several paths, or why a path ends before.
 
     at: the equations at shares (P,), from 0 to 1, of the paths with these numbers. points: of each
-    path the equilibrium at 0, after one at a negative share or itself. Each has its own steps; the
-    next equilibria of all are sought together, along the secants of the last two. The error says
+    path the equilibrium at 0 and the direction from there. Each has its own steps; the next
+    equilibria of all are sought together, along the secants of the last two. The error says
     at which share the path ends; `partial`: the DOFs (all,) of the last equilibrium. step,
     smallest: of a path, the first one and that below which it ends. steepest: times the slope of
     the path at its start, above which it turns back.
