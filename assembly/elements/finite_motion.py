@@ -66,9 +66,7 @@ class FiniteMotion(ElementFamily):
             change[..., own[:, None], own] = found.reshape(*shape[:-1], len(own), len(own))
         return forces[0].real, list(changes)
 
-    def foreseen(
-        self, before: Array, after: Array, c: Array, resistance: Any = None
-    ) -> dict[str, Any]:
+    def foreseen(self, before: Array, after: Array, c: Array, resistance: Any) -> dict[str, Any]:
         """What makes of `element_forces` that for the derivative of `linearized`, with the stresses
         that a step between states (..., E, 3 n) foresees under coefficients c."""
         return {}

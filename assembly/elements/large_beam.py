@@ -297,10 +297,8 @@ class LargeBeam:
         moved = motion.moved  # found before its values are
         at = motion.still
         if static:
-            load, own = (
-                load + self._load(at),
-                _under(self.shapes.own_resultants, at.coefficients),
-            )
+            load = load + self._load(at)
+            own = _under(self.shapes.own_resultants, at.coefficients)
         if foreseen is not None:
             load = foreseen + 1j * load.imag
         if static or resistance is not None:
@@ -347,17 +345,12 @@ class LargeBeam:
         rates = at.last(at.deformation.rate.imag)[..., 0, :]
         return np.asarray(np.moveaxis(rates, 0, -1) / STEP)
 
-    def foreseen(
-        self, before: Array, after: Array, coefficients: Array, resistance: Array | None
-    ) -> Array:
+    def foreseen(self, before: Array, after: Array, coefficients: Array, resistance: Any) -> Array:
         """Hρ (6, 1, 1, E, ...), resistance to strain rates included, after a step between states
         (..., E, 36), linear in the step."""
-        between, load = before + 1j * STEP * (after - before), 0.0
-        if resistance is None:
-            motion = self.moved(between[..., :12], coefficients, rates=False)
-        else:
-            motion = self.moved(between, coefficients)
-            load = element_product(resistance, motion.deformation.rate)
+        between, moving = before + 1j * STEP * (after - before), resistance is not None
+        motion = self.moved(between if moving else between[..., :12], coefficients, moving)
+        load = element_product(resistance, motion.deformation.rate) if moving else 0.0
         load = load + self._load(motion.still)
         return np.asarray(load.real + load.imag / STEP)
 

@@ -96,21 +96,17 @@ class DeformedMotion:
         """Conditions and deflections of a jet of all DOFs (3, ..., n)."""
         return self.joints.at(self.state, path, np.sqrt(self.share))
 
-    def ahead(
-        self, q: Array, v: Array, a: Array, near: Array, gradients: Array | None = None
-    ) -> Array:
-        """Jets (3, ..., all) at independent DOFs q (..., n), their velocities and accelerations.
+    def ahead(self, q: Array, near: Array, gradients: Array) -> Array:
+        """Jets (3, ..., all) at those of the independent DOFs q (3, ..., n).
 
         near (3, ..., all): those of others, from which the eliminated DOFs change linearly, by
-        gradients: the `DeformedRows.G` there. None: they do not.
+        gradients: the `DeformedRows.G` there.
         """
         path = near.copy()
-        path[..., self.masters] = q, v, a
-        if len(self.slaves) and gradients is not None:
-            change = Taylor((path - near)[..., self.topology.touched])
-            path[..., self.slaves] -= self._solved(
-                gradients, matrix_vector(Taylor(gradients), change).data
-            )
+        path[..., self.masters] = q
+        change = Taylor((path - near)[..., self.topology.touched])
+        moved = matrix_vector(Taylor(gradients), change).data
+        path[..., self.slaves] -= self._solved(gradients, moved)
         return path
 
     def closed(self, near: Array) -> DeformedState:

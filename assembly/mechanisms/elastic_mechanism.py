@@ -454,12 +454,13 @@ class ElasticMechanism:
             motion = self._motion(now, None)
         if near is None:
             path = np.zeros((3, *several, int(self.topology.offsets[-1])))
-            return motion.closed(motion.ahead(values[0], values[1], values[2], path))
+            path[..., motion.masters] = values
+            return motion.closed(path)
         around = [
             x if x.ndim > axes or not several else np.repeat(x[:, None], len(times), axis=1)
             for x, axes in ((near.path, 2), (near.gradients, 3))
         ]
-        return motion.closed(motion.ahead(values[0], values[1], values[2], *around))
+        return motion.closed(motion.ahead(np.stack(values), *around))
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
         """The equilibria at several times, each that of `trim` where it finds one.

@@ -88,9 +88,8 @@ def _settled(
 
     def follow() -> None:
         """The next step: linear from the state to q."""
-        at = q[numbers]
-        ends = state.motion.ahead(at, 0.0 * at, 0.0 * at, state.path, state.gradients)
-        steps[:, :, numbers] = state.path, ends
+        at = np.stack([q[numbers], 0.0 * state.q, 0.0 * state.q])
+        steps[:, :, numbers] = state.path, state.motion.ahead(at, state.path, state.gradients)
 
     state, numbers = _within(closed, numbers, out)
     if len(numbers):

@@ -343,7 +343,7 @@ def test_joints_whose_conditions_are_singular_are_one_line() -> None:
     machine = slender(10.0, 0.5)
     at = machine.displaced(0.0, *np.zeros((3, len(machine.elastic(None).masters))))
     with pytest.raises(assembly.ConvergenceError, match="cannot be closed"):
-        at.motion.ahead(*at.path[..., at.motion.masters], at.path, 0.0 * at.gradients)
+        at.motion.ahead(at.path[..., at.motion.masters], at.path, 0.0 * at.gradients)
 
 
 def test_a_neighbouring_state_closes_the_joints_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
