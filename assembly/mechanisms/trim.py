@@ -114,7 +114,11 @@ def _settled(
         rate = size / last
         # What no longer falls is round-off, which another stiffness would not lower.
         still = twice & (rate > 0.5) & (size <= STEP_TOLERANCE * np.linalg.norm(state.q, axis=-1))
-        kept = quiet | still | ((formed[numbers] > 0) & (size * rate**reach <= allowed))
+        kept = (
+            quiet
+            | still
+            | ((formed[numbers] > 0) & (size * np.minimum(rate, 1.0) ** reach <= allowed))
+        )
         new = np.flatnonzero(~kept)
         at = replace(
             state if len(new) == len(numbers) else state.at(new), step=steps[:, :, numbers[new]]
