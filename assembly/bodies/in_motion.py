@@ -232,7 +232,7 @@ class BodiesMotion:
 
     twist (..., B, 6): v_O, ω. motion, loading (..., B, 12): coefficients of the motion and, weight
     included, of what loads the bodies. path (3, ..., n): displacements, velocities, accelerations.
-    step (2, ..., n): as `Passage.step`.
+    step (2, 3, ..., n): as `Passage.step`.
     """
 
     stack: MovingBodies
@@ -305,14 +305,13 @@ class BodiesMotion:
             for n, changes in each:
                 for tangent, A in zip(tangents, changes, strict=False):
                     stack.add(tangent[n], A, where)
-        if self.step is None:
-            self._found["forces"] = total
+        self._found["forces"] = total
         return list(tangents)
 
     @cached_property
     def _found(self) -> dict[str, Array]:
-        """The forces of the elements, where tangents were wanted first; those with the stresses
-        that a step foresees are others."""
+        """The forces of the elements, where tangents were wanted first: with a step those of the
+        stresses that it foresees."""
         return {}
 
     @cached_property

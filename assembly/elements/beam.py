@@ -221,8 +221,8 @@ class BeamFamily(FiniteMotion):
         stations = joined([self.stations], chosen)
         return BeamFamily(self._dofs, self.map.connectivity[chosen], stations, arms)
 
-    def foreseen(self, before: Array, after: Array, c: Array) -> dict[str, Any]:
-        return {"foreseen": self._large.foreseen(before, after, c)}
+    def foreseen(self, before: Array, after: Array, c: Array, resistance: Any) -> dict[str, Any]:
+        return {"foreseen": self._large.foreseen(before, after, c, resistance)}
 
     def joined(self, families: list[ElementFamily], dofs: DofMap, first: Index) -> ElementFamily:
         stations = [f.stations for f in families]  # type: ignore[attr-defined]

@@ -32,7 +32,7 @@ class Passage:
 
     omega (3,): of the frame, rad/s. coefficients (12,): of what the inertia load comes from.
     rayleigh (a, b): internal damping in proportion to mass (1/s) and to stiffness (s). Of elements
-    of several bodies, each of these has a first axis of elements. step (2, size): displacements
+    of several bodies, each of these has a first axis of elements. step (2, 3, size): u, v and a
     before the last step of Newton's method and after it, for the derivative (`linearized`).
 
     At several instants (P,) all have a first axis of these, and rates and coefficients one of
@@ -75,7 +75,7 @@ class Passage:
 
     def at(self, n: int) -> Passage:
         """That of one of several instants, for a family of one body."""
-        step = None if self.step is None else self.step[:, n]
+        step = None if self.step is None else self.step[:, :, n]
         rates = self.omega[n, 0], self.coefficients[n, 0]
         return Passage(self.u[n], self.v[n], self.a[n], *rates, self.rayleigh, step)
 

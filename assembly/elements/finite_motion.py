@@ -66,9 +66,9 @@ class FiniteMotion(ElementFamily):
             change[..., own[:, None], own] = found.reshape(*shape[:-1], len(own), len(own))
         return forces[0].real, list(changes)
 
-    def foreseen(self, before: Array, after: Array, c: Array) -> dict[str, Any]:
+    def foreseen(self, before: Array, after: Array, c: Array, resistance: Any) -> dict[str, Any]:
         """What makes of `element_forces` that for the derivative of `linearized`, with the stresses
-        that a step between displacements (E, n) foresees under coefficients c."""
+        that a step between states (..., E, 3 n) foresees under coefficients c."""
         return {}
 
     # The linear matrices.
@@ -176,10 +176,11 @@ class FiniteMotion(ElementFamily):
         M, C = self._linear_rates(passage.omega)
         drag = passage.drag, self._resistance(passage.rayleigh[1])
         law: dict[str, Any] = {}
+        rests = by is False and not (np.any(v) or np.any(a))
         if passage.step is not None:
-            before, after = self.map.gather(passage.step)
-            law = self.foreseen(before, after, c)
-        if by is False and not (np.any(v) or np.any(a)):
+            before, after = np.concatenate(list(self.map.gather(passage.step.swapaxes(0, 1))), -1)
+            law = self.foreseen(before, after, c, None if rests else drag[1])
+        if rests:
             value, by_d = value_and_jacobian(
                 lambda at: self.element_forces(at, c, **law), d, self.map.columns
             )

@@ -285,8 +285,8 @@ class LargeBeam:
         """Forces (..., E, 12) of the strains, and of the inertia load on the moved points.
 
         The rates are W (..., 3, 3) of `inertia_gradient` and the resistance (E, 6, 6) to strain
-        rates, against ρ̇ of ½ ρᵀHρ. static: without it only what rates cause. foreseen (E, 6): loads
-        Hρ in place of those of the displacements, whose derivatives stay.
+        rates, against ρ̇ of ½ ρᵀHρ. static: without it only what rates cause. foreseen: loads Hρ,
+        resistance included, in place of those of the motion, whose derivatives stay.
         """
         drag, resistance = (None, None) if rates is None else rates
         load: Any = 0.0
@@ -297,10 +297,10 @@ class LargeBeam:
         moved = motion.moved  # found before its values are
         at = motion.still
         if static:
-            load, own = (
-                load + self._load(at, foreseen),
-                _under(self.shapes.own_resultants, at.coefficients),
-            )
+            load = load + self._load(at)
+            own = _under(self.shapes.own_resultants, at.coefficients)
+        if foreseen is not None:
+            load = foreseen + 1j * load.imag
         if static or resistance is not None:
             on_seen = at.of_load(load, own)
         of_motion = motion.coefficients if static else None
@@ -345,17 +345,18 @@ class LargeBeam:
         rates = at.last(at.deformation.rate.imag)[..., 0, :]
         return np.asarray(np.moveaxis(rates, 0, -1) / STEP)
 
-    def foreseen(self, before: Array, after: Array, coefficients: Array) -> Array:
-        """Hρ (6, 1, 1, E, ...) after a step between displacements (..., E, 12), linear in the
-        step."""
-        between = before + 1j * STEP * (after - before)
-        load = self._load(self.moved(between, coefficients, rates=False))
+    def foreseen(self, before: Array, after: Array, coefficients: Array, resistance: Any) -> Array:
+        """Hρ (6, 1, 1, E, ...), resistance to strain rates included, after a step between states
+        (..., E, 36), linear in the step."""
+        between, moving = before + 1j * STEP * (after - before), resistance is not None
+        motion = self.moved(between if moving else between[..., :12], coefficients, moving)
+        load = element_product(resistance, motion.deformation.rate) if moving else 0.0
+        load = load + self._load(motion.still)
         return np.asarray(load.real + load.imag / STEP)
 
-    def _load(self, at: BeamMotion, foreseen: Array | None = None) -> Any:
+    def _load(self, at: BeamMotion) -> Any:
         """Hρ (6, 1, 1, E, ...)."""
-        load = element_product(self.shapes.rigidity, at.deformation)
-        return load if foreseen is None else foreseen + 1j * load.imag
+        return element_product(self.shapes.rigidity, at.deformation)
 
     def _with_inertia(
         self,

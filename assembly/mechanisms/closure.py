@@ -54,11 +54,13 @@ class Closure:
         self, topology: Topology, initial: Pose, period: float | None, guide: Closure | None = None
     ) -> None:
         self.rows, self.count, self.period = topology.rows, len(topology.bodies), period
-        self.length, self.equations = topology.length, ClosureEquations(topology)
+        self.equations = ClosureEquations(topology)
         self.active = self.equations.active
         self.bodies = topology.body_of[topology.row_points[: len(self.rows)]]  # of each condition
         start = assembled(self.equations, initial)
         check_rank(self.equations, start)
+        # A chain of many links is larger than these.
+        self.length = max(topology.length, float(np.ptp(start.r, axis=0).max()))
         # To round-off, as at all other times: an error of the position is one of accelerations.
         start = self._newton(0.0, start) or start
         self._anchors = {1: [self._rates(0.0, start)], -1: [self._rates(0.0, start)]}

@@ -96,23 +96,29 @@ class DeformedMotion:
         """Conditions and deflections of a jet of all DOFs (3, ..., n)."""
         return self.joints.at(self.state, path, np.sqrt(self.share))
 
-    def closed(
-        self, q: Array, v: Array, a: Array, near: Array, gradients: Array | None = None
-    ) -> DeformedState:
-        """The whole mechanism at independent DOFs q (..., n), their velocities and accelerations.
+    def ahead(self, q: Array, near: Array, gradients: Array) -> Array:
+        """Jets (3, ..., all) at those of the independent DOFs q (3, ..., n).
 
-        near (3, ..., all): approximate jets of the displacements, for the others; gradients: the
-        `DeformedRows.G` there, by which these follow those that differ. Raises ConvergenceError
-        where the joints cannot be closed.
+        near (3, ..., all): those of others, from which the eliminated DOFs change linearly, by
+        gradients: the `DeformedRows.G` there.
+        """
+        path = near.copy()
+        path[..., self.masters] = q
+        change = Taylor((path - near)[..., self.topology.touched])
+        moved = matrix_vector(Taylor(gradients), change).data
+        path[..., self.slaves] -= self._solved(gradients, moved)
+        return path
+
+    def closed(self, near: Array) -> DeformedState:
+        """The whole mechanism at the independent DOFs of the jets near (3, ..., all), which are
+        approximate for the others.
+
+        Raises ConvergenceError where the joints cannot be closed.
         """
         path, touched, length = near.copy(), self.topology.touched, self.topology.length
         scale = self.elastic.scale
-        path[..., self.masters] = q, v, a
         if not len(self.slaves):
             return DeformedState(self, path, self.rows(path))
-        if gradients is not None:
-            moved = matrix_vector(Taylor(gradients), Taylor((path - near)[..., touched]))
-            path[..., self.slaves] -= self._solved(gradients, moved.data)
         frames = np.stack([self.state.twist, self.state.rate]) / np.repeat([length, 1.0], 3)
         pace, change = np.abs(frames).reshape(2, -1).max(axis=-1)
         size = np.inf
@@ -160,8 +166,9 @@ class DeformedState:
         first two rates.
     known : DeformedRows, optional
         The `rows`, where they are known.
-    step : ndarray, shape (2, all), optional
-        The displacements before the last step of Newton's method and after it, for `tangents`.
+    step : ndarray, shape (2, 3, all), optional
+        The path before the last step of Newton's method and linearly after it, for derivatives.
+        Forces after these are those of the stresses that the step foresees.
     """
 
     motion: DeformedMotion
@@ -171,8 +178,7 @@ class DeformedState:
 
     def at(self, n: Any) -> DeformedState:
         """That of one of several instants, or of some."""
-        step = None if self.step is None else self.step[:, n]
-        out = DeformedState(self.motion.at(n), self.path[:, n], step=step)
+        out = DeformedState(self.motion.at(n), self.path[:, n])
         vars(out).update({name: vars(self)[name][n] for name in ("force",) if name in vars(self)})
         return out
 

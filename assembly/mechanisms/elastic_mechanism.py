@@ -5,7 +5,6 @@ degrees of freedom, what vectors over them are, and its equilibrium at finite de
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -378,7 +377,7 @@ class ElasticMechanism:
         >>> print(f"{droop:.3f}")
         -0.130
         """
-        near = None if start is None else self._along_time([start], t, driven)
+        near = None if start is None else self._along_time(start, t, driven)
         return near or self.trims([t], driven=driven)[0]
 
     def _motion(self, now: Instant, driven: bool | None) -> DeformedMotion:
@@ -386,29 +385,20 @@ class ElasticMechanism:
 
     def _along_loads(self, times: Array, driven: bool | None) -> list[Trim | ConvergenceError]:
         """From no loads, with the deflections of the linear equations first."""
-        elastic, now = self.elastic(driven), self.instants(times)
-        q, T = self._static(now, driven, "trim"), elastic.transform(now).value
-        paths = []
-        for own, at in zip(q, T, strict=True):
-            full = np.asarray(elastic.moving_pattern.expand(own, at), dtype=float)
-            paths.append(((-1.0, -own, -full), (0.0, 0.0 * own, 0.0 * full)))
+        now, rest = self.instants(times), np.zeros((3, int(self.topology.offsets[-1])))
+        paths = [((0.0, 0.0 * q, rest), q) for q in self._static(now, driven, "trim")]
         motion = self._motion(now, driven)
         return equilibria(lambda x, n: motion.at(n).under(x), paths)
 
-    def _along_time(self, recent: Sequence[Trim], t: float, driven: bool | None) -> Trim | None:
-        """From the equilibria at up to two earlier times, the last one nearest to t: others than
-        along the loads, where these end."""
-        size = len(self.elastic(driven).masters)
-        recent = [trim for trim in recent if len(trim.q) == size and recent[-1].t != t]
-        if not recent:
+    def _along_time(self, start: Trim, t: float, driven: bool | None) -> Trim | None:
+        """From the equilibrium at another time: others than along the loads, where these end."""
+        if len(start.q) != len(self.elastic(driven).masters) or start.t == t:
             return None
-        start, span = recent[-1].t, t - recent[-1].t
-        path = [((trim.t - start) / span, trim.q, trim.state.path[0]) for trim in recent]
 
         def at(x: Array, _: Index) -> DeformedMotion:
-            return self._motion(self.instants(start + x * span), driven)
+            return self._motion(self.instants(start.t + x * (t - start.t)), driven)
 
-        (found,) = equilibria(at, [(path[0], path[-1])])
+        (found,) = equilibria(at, [((0.0, start.q, start.state.path), 0.0 * start.q)])
         return found if isinstance(found, Trim) else None
 
     @cached_property
@@ -464,12 +454,13 @@ class ElasticMechanism:
             motion = self._motion(now, None)
         if near is None:
             path = np.zeros((3, *several, int(self.topology.offsets[-1])))
-            return motion.closed(values[0], values[1], values[2], path)
+            path[..., motion.masters] = values
+            return motion.closed(path)
         around = [
             x if x.ndim > axes or not several else np.repeat(x[:, None], len(times), axis=1)
             for x, axes in ((near.path, 2), (near.gradients, 3))
         ]
-        return motion.closed(values[0], values[1], values[2], *around)
+        return motion.closed(motion.ahead(np.stack(values), *around))
 
     def trims(self, times: ArrayLike, *, driven: bool | None = None) -> list[Trim]:
         """The equilibria at several times, each that of `trim` where it finds one.
@@ -497,7 +488,7 @@ class ElasticMechanism:
         for part in np.array_split(at, -(-len(at) * size // ENTRIES)) if len(at) else ():
             for t, found in zip(part.tolist(), self._along_loads(part, driven), strict=True):
                 if isinstance(found, ConvergenceError):
-                    near = self._along_time(out[-2:], t, driven)
+                    near = self._along_time(out[-1], t, driven) if out else None
                     if near is None:
                         raise found
                     found = near

@@ -1,7 +1,7 @@
 """Equilibrium of an elastic mechanism at an instant: Newton's method with continuation.
 
 R(q, 0, 0, t) = 0 (`deformed_motion`) is solved along a path of equilibria: from no loads to all,
-predicted by the deflections of the linear equations, or from the equilibria of earlier instants.
+predicted by the deflections of the linear equations, or from the equilibrium of another instant.
 The steps adapt; the first tries the whole path. Where the path ends, the stiffness there tells
 buckling, at a limit point, from a failure to converge.
 """
@@ -25,20 +25,20 @@ from assembly.mechanisms.reactions import Reaction, deflections_by_name, joint_r
 from assembly.system.frozen import FrozenSystem
 from assembly.types import Array, Index
 
-Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), all DOFs (all,)
+Point = tuple[float, Array, Array]  # share of the path, independent DOFs (n,), jets (3, all)
 
 
 def newtons(
-    motion: DeformedMotion, q: Array, guess: Array, before: Array
+    motion: DeformedMotion, q: Array, before: Array
 ) -> list[tuple[DeformedState, int] | Exception]:
     """Equilibria near q (P, n) at several instants, all elements in one pass, and how many
     stiffnesses each took; or why it is not found.
 
-    guess (P, all): displacements, found by a linear step from others, `before`.
+    before (3, P, all): others, from which a linear step leads there.
     """
     factors: dict[int, Factorization] = {}
     try:
-        return _settled(motion, q, guess, before, factors)
+        return _settled(motion, q, before, factors)
     finally:
         for factor in factors.values():
             factor.destroy()
@@ -62,7 +62,6 @@ def _within(
 def _settled(
     motion: DeformedMotion,
     q: Array,
-    guess: Array,
     before: Array,
     factors: dict[int, Factorization],
     reach: int = 6,
@@ -75,22 +74,26 @@ def _settled(
     """
     count = len(q)
     out, numbers, formed = list[Any]([None] * count), np.arange(count), np.zeros(count, dtype=int)
-    sizes, (again, ends) = np.full((2, count), np.inf), np.zeros((2, count), dtype=bool)
-    near, steps = np.stack([guess, 0.0 * guess, 0.0 * guess]), np.array([before, guess])
-    q = q.copy()
-    slopes: Array | None = None
+    sizes, (again, ends) = np.full(count, np.inf), np.zeros((2, count), dtype=bool)
+    q, steps = q.copy(), np.array([before, before])
 
     def closed(some: Index) -> DeformedState:
-        known = None if slopes is None else slopes[:, some]
-        return motion.at(some).closed(q[some], 0.0 * q[some], 0.0 * q[some], near[:, some], known)
+        return motion.at(some).closed(steps[1][:, some])
 
     def loaded(some: Index) -> DeformedState:
         whole = len(some) == len(numbers)
         at: DeformedState = state if whole else state.at(np.searchsorted(numbers, some))
-        at = replace(at, step=steps[:, some])
         np.asarray(at.force)  # raises out of range
         return at
 
+    def follow() -> None:
+        """The next step: linear from the state to q."""
+        at = np.stack([q[numbers], 0.0 * state.q, 0.0 * state.q])
+        steps[:, :, numbers] = state.path, state.motion.ahead(at, state.path, state.gradients)
+
+    state, numbers = _within(closed, numbers, out)
+    if len(numbers):
+        follow()
     while len(numbers):
         state, numbers = _within(closed, numbers, out)
         done = ends[numbers]
@@ -98,8 +101,6 @@ def _settled(
             out[numbers[k]] = state.at(k), int(formed[numbers[k]])
         if np.any(done):
             state, numbers = state.at(~done), numbers[~done]
-        if slopes is not None and len(numbers):
-            steps[1, numbers] = state.path[0]
         state, numbers = _within(loaded, numbers, out) if len(numbers) else (state, numbers)
         if not len(numbers):
             break
@@ -109,13 +110,19 @@ def _settled(
         step = np.zeros_like(state.q)
         for k in np.flatnonzero(formed[numbers]):
             step[k] = -np.asarray(factors[numbers[k]].solve(state.residual[k]))
-        size, last, twice = np.linalg.norm(step, axis=-1), sizes[0, numbers], again[numbers]
+        size, last, twice = np.linalg.norm(step, axis=-1), sizes[numbers], again[numbers]
         rate = size / last
         # What no longer falls is round-off, which another stiffness would not lower.
         still = twice & (rate > 0.5) & (size <= STEP_TOLERANCE * np.linalg.norm(state.q, axis=-1))
-        kept = quiet | still | ((formed[numbers] > 0) & (size * rate**reach <= allowed))
+        kept = (
+            quiet
+            | still
+            | ((formed[numbers] > 0) & (size * np.minimum(rate, 1.0) ** reach <= allowed))
+        )
         new = np.flatnonzero(~kept)
-        at = state if len(new) == len(numbers) else state.at(new)
+        at = replace(
+            state if len(new) == len(numbers) else state.at(new), step=steps[:, :, numbers[new]]
+        )
         for k, stiffness in zip(new, at.stiffness() if len(new) else (), strict=True):
             if numbers[k] in factors:
                 factors.pop(numbers[k]).destroy()
@@ -127,50 +134,48 @@ def _settled(
             step[k] = -np.asarray(factor.solve(state.residual[k]))
         formed[numbers[new]] += 1
         size = np.where(quiet, 0.0, np.linalg.norm(step, axis=-1))
-        # Foreseen stresses may make every other step small: compared with both before it.
-        grown = size > np.maximum(2.0 * last, 0.5 * sizes[1, numbers])
-        wild = ((formed[numbers] > 4) & ~kept & ~twice & grown) | ~np.isfinite(size)
+        grown = (formed[numbers] > 4) & ~kept & ~twice & (size > 2.0 * last)
+        wild = grown | ~np.isfinite(size)
         for k in np.flatnonzero(wild | (formed[numbers] > ITERATIONS)):
             why = "diverges" if wild[k] else f"has not settled after {ITERATIONS} steps"
             out[numbers[k]] = out[numbers[k]] or ConvergenceError(f"Newton's method {why}")
-        step[quiet], again[numbers], sizes[:, numbers] = 0.0, kept, (size, last)
+            step[k] = 0.0
+        step[quiet], again[numbers], sizes[numbers] = 0.0, kept, size
         left = np.where(twice, size * rate / np.maximum(1.0 - rate, ROUND_OFF), size)
         q[numbers] = state.q + step
         close = size <= STEP_TOLERANCE * np.linalg.norm(q[numbers], axis=-1)
         ends[numbers] = quiet | still | np.where(kept, left <= allowed, close)
-        near[:, numbers], steps[0, numbers] = state.path, state.path[0]
-        slopes = np.zeros((3, count, *state.gradients.shape[2:])) if slopes is None else slopes
-        slopes[:, numbers] = state.gradients
+        follow()
         numbers = np.array([n for n in numbers if out[n] is None], dtype=np.intp)
     return out
 
 
 @dataclass
 class _Path:
-    """One of those of `equilibria`: the last two on it, the next step, the slopes of the first and
-    of the last step."""
+    """One of those of `equilibria`: the last point, the direction, dq by the share, and length of
+    the next step, the slopes of the first and of the last step."""
 
-    before: Point
     here: Point
+    direction: Array
     step: float
     iterations: int = 0
     slopes: tuple[float, float] = (np.inf, np.inf)
     reached: DeformedState | None = None
 
     @property
-    def ahead(self) -> Point:
+    def ahead(self) -> tuple[float, Array]:
         """On the secant of the last two."""
-        (share, q, guess), before = self.here, self.before
+        share, q, _ = self.here
         target = min(1.0, share + self.step)
-        factor = (target - share) / (share - before[0]) if share > before[0] else 0.0
-        return target, q + factor * (q - before[1]), guess + factor * (guess - before[2])
+        return target, q + (target - share) * self.direction
 
     def follow(self, state: DeformedState, count: int) -> None:
         """To the equilibrium found ahead, by so many steps of Newton's method."""
         (share, q, _), target = self.here, self.ahead[0]
-        slope = float(np.linalg.norm(state.q - q)) / (target - share)
+        self.direction = (state.q - q) / (target - share)
+        slope = float(np.linalg.norm(self.direction))
         self.slopes, self.iterations = (min(self.slopes[0], slope), slope), self.iterations + count
-        self.before, self.here, self.reached = self.here, (target, state.q, state.path[0]), state
+        self.here, self.reached = (target, state.q, state.path), state
         self.step *= 2.0 if count <= 5 else 1.0
 
     def ended(self, failure: Exception, steepest: float) -> ConvergenceError:
@@ -188,7 +193,7 @@ class _Path:
 
 def equilibria(
     at: Callable[[Array, Index], DeformedMotion],
-    points: Sequence[tuple[Point, Point]],
+    points: Sequence[tuple[Point, Array]],
     step: float = 1.0,
     smallest: float = 2.0**-9,
     steepest: float = 5.0,
@@ -196,24 +201,24 @@ def equilibria(
     """The equilibria at the ends of several paths, or why a path ends before.
 
     at: the equations at shares (P,), from 0 to 1, of the paths with these numbers. points: of each
-    path the equilibrium at 0, after one at a negative share or itself. Each has its own steps; the
-    next equilibria of all are sought together, along the secants of the last two. The error says
+    path the equilibrium at 0 and the direction from there. Each has its own steps; the next
+    equilibria of all are sought together, along the secants of the last two. The error says
     at which share the path ends; `partial`: the DOFs (all,) of the last equilibrium. step,
     smallest: of a path, the first one and that below which it ends. steepest: times the slope of
     the path at its start, above which it turns back.
     """
     paths, out = [_Path(*own, step) for own in points], list[Any]([None] * len(points))
     while numbers := [n for n, found in enumerate(out) if found is None]:
-        shares, q, guess = map(np.array, zip(*(paths[n].ahead for n in numbers), strict=True))
-        before = np.array([paths[n].here[2] for n in numbers])
-        found = newtons(at(shares, np.array(numbers)), q, guess, before)
+        shares, q = map(np.array, zip(*(paths[n].ahead for n in numbers), strict=True))
+        before = np.stack([paths[n].here[2] for n in numbers], axis=1)
+        found = newtons(at(shares, np.array(numbers)), q, before)
         for n, share, result in zip(numbers, shares.tolist(), found, strict=True):
             if not isinstance(result, Exception):
                 paths[n].follow(*result)
                 if share >= 1.0:
                     out[n] = Trim(result[0], paths[n].iterations)
                 continue
-            paths[n].step *= 0.5
+            paths[n].step = 0.5 * (share - paths[n].here[0])
             if paths[n].step < smallest:
                 out[n] = paths[n].ended(result, steepest)
     return out

@@ -195,6 +195,31 @@ def test_mechanisms_of_another_pace_go_the_way_of_the_first(
         assert (followed in steps) == alone
 
 
+def test_a_long_chain_takes_few_positions() -> None:
+    """Ten arms of 1 m: their turns count, not the way of the last one against the length of one."""
+    names, swing = [f"arm {k}" for k in range(10)], assembly.Harmonic(0.3, 2.0)
+    pairs = zip(["ground", *names], names, strict=False)
+    machine = assembly.Mechanism(
+        {name: assembly.rigid_body(1.0, 0.1, planar=True) for name in names},
+        [
+            assembly.revolute(a, (float(a != "ground"), 0), b, (0, 0), name=f"to {b}")
+            for a, b in pairs
+        ],
+        [assembly.driver(f"to {name}", swing) for name in names],
+        initial={name: (float(k), 0.0, 0.0) for k, name in enumerate(names)},
+        period=np.pi,
+    )
+    times = np.linspace(0.0, 3.0, 7)
+    found, turns = machine.closure.states(times), np.outer(swing.at(times)[0], np.arange(1, 11))
+    ahead = np.stack([np.cos(turns), np.sin(turns)], axis=-1)
+    places = np.cumsum(ahead, axis=1) - ahead
+    assert_allclose(found.pose.r[..., :2], places, atol=1e-13)
+    anchors = machine.closure._anchors[1]
+    turned = [10.0 * abs(swing.at(b.t)[0] - swing.at(a.t)[0]) for a, b in pairwise(anchors)]
+    assert max(turned) <= STRIDE
+    assert np.mean(turned) > 0.75 * STRIDE
+
+
 def test_a_turn_takes_few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Anchors lie nearly a stride apart, none more, and are extrapolated so well that Newton solves
     for several at once."""

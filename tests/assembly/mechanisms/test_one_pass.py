@@ -200,7 +200,7 @@ def test_a_path_of_equilibria_starts_from_the_one_at_hand(monkeypatch: pytest.Mo
     path beside it that is straight needs one step."""
     starts, bent = [], np.array([1.0, 0.0])
 
-    def newtons(at: Any, q: Any, guess: Any, before: Any) -> list[Any]:
+    def newtons(at: Any, q: Any, before: Any) -> list[Any]:
         out: list[Any] = []
         for share, factor, (x,) in zip(*at, q, strict=True):
             starts.append(float(x))
@@ -212,7 +212,7 @@ def test_a_path_of_equilibria_starts_from_the_one_at_hand(monkeypatch: pytest.Mo
     monkeypatch.setattr(trim, "newtons", newtons)
     monkeypatch.setattr(trim, "Trim", lambda state, count: SimpleNamespace(q=state.q, count=count))
     here = (0.0, np.array([10.0]), np.array([10.0]))
-    found: Any = trim.equilibria(lambda x, n: (x, bent[n]), [(here, here)] * 2)  # type: ignore[arg-type, return-value]
+    found: Any = trim.equilibria(lambda x, n: (x, bent[n]), [(here, np.zeros(1))] * 2)  # type: ignore[arg-type, return-value]
     assert [own.q[0] for own in found] == pytest.approx([11.0, 10.0])
     assert found[1].count == 5
     assert min(starts) == 10.0 and len(starts) < 21
