@@ -65,7 +65,7 @@ class BlockSolver:
         # One beyond those requested: without it the last one converges more slowly.
         self.count = min(self.quadratic.n, k + 1)
         self.basis = ShapeBasis(self.quadratic, self.reference)
-        self.most = np.inf if self.exact else self._largest()
+        self.most = float(np.inf) if self.exact else self._largest()
         self._start(seed)
         self.basis.verify()
         none = np.zeros(0, dtype=complex)
@@ -96,7 +96,8 @@ class BlockSolver:
                 break
             loads = self._compressed(loads)
             if self.basis.m > self.most:
-                found = ritz = (found[0], *self.basis.restarted(self.special, *found[1:]))
+                Y, Z = self.basis.restarted(self.special, *found[1:])
+                found = ritz = found[0], Y, Z
             if self.basis.grow(loads) == 0:
                 if self.noise == ZERO:
                     break
@@ -119,7 +120,7 @@ class BlockSolver:
         """Shapes from which the basis is restarted: six a pair, four of which a restart keeps at
         most, and more where its projected problem, 200 m³ flops, costs less than a round of
         solves and products, about 24 m a degree of freedom and pair."""
-        return max(6.0 * self.count, float(np.sqrt(0.12 * self.quadratic.n * self.count)))
+        return float(max(6.0 * self.count, np.sqrt(0.12 * self.quadratic.n * self.count)))
 
     def _start(self, seed: int, beyond: int = 2, blocks: int = 3) -> None:
         """A block Krylov space of K_ref⁻¹M, so wide that no mode of a cluster is missed.
