@@ -104,7 +104,9 @@ class _Slow:
         values, frozen = la.eig(self.B(start))
         if np.abs(values).max() * self.period > FAST:
             accuracy = SMOOTH * min(1.0, tolerance / TOLERANCE)
-            modes = decoupled_modes(self.B.many, start, self.period, accuracy, tolerance)
+            modes = decoupled_modes(
+                self.B.many, start, self.period, accuracy, tolerance, parts=2 * PIECES
+            )
         if modes is not None:
             chosen = _slowest(values, frozen, modes.vectors, k)
         else:

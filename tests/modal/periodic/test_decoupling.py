@@ -186,10 +186,12 @@ def test_rigid_motions_leave_blocks_of_the_size_of_their_rates(
     that begin with them make blocks a million times as large as the rates."""
     sizes = []
 
-    def watched(waves: Sampled, t0: float, t1: float, tolerance: float) -> Factors:
+    def watched(
+        waves: Sampled, t0: float, t1: float, tolerance: float, breaks: list[float]
+    ) -> Factors:
         sizes.append(t1 * np.linalg.norm(waves(np.linspace(t0, t1, 50)), 2, axis=(1, 2)).max())
         assert sizes[-1] < 1e3
-        return propagator_factors(waves, t0, t1, tolerance)
+        return propagator_factors(waves, t0, t1, tolerance, breaks)
 
     monkeypatch.setattr(decoupling, "propagator_factors", watched)
     body = assembly.beam(1.0, assembly.rectangle(0.02, 0.01), assembly.steel, 2)
@@ -214,7 +216,7 @@ def test_modes_that_turn_into_each_other_are_one_group(monkeypatch: pytest.Monke
     A, sizes = Balanced.diagonal(smooth, 0.0).many, []
     modes = decoupling._Decoupling.modes
     monkeypatch.setattr(
-        decoupling._Decoupling, "modes", lambda self: (sizes.append(len(self.X)), modes(self))[1]
+        decoupling._Decoupling, "modes", lambda self, *of: (sizes.append(len(self.X)), modes(self, *of))[1]
     )
     found = decoupled_modes(A, 0.0, T)
     monkeypatch.setattr(decoupling, "MOST_MATRICES", 0)
@@ -359,7 +361,7 @@ def test_all_multipliers_of_a_stiff_mechanism_by_default() -> None:
 def test_a_group_of_each_conjugate_pair_is_propagated(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
-    def watched(waves: Sampled, *arguments: float) -> Factors:
+    def watched(waves: Sampled, *arguments: Any) -> Factors:
         sizes.append((waves(np.zeros(1)).shape[1], np.iscomplexobj(waves(np.zeros(1)))))
         return propagator_factors(waves, *arguments)
 
