@@ -114,7 +114,7 @@ def _spans(A: Sampled, ends: list[float], most: int) -> list[tuple[float, float]
 
 
 def _converged(
-    A: Sampled, spans: Array, tolerance: float, steps: int, scaled: bool, rows: int = 8
+    A: Sampled, spans: Array, tolerance: float, steps: int, scaled: bool, rows: int = 5
 ) -> tuple[Array, Array]:
     """Φ (S, n, n) over each of some spans (S, 2) and their estimated relative errors (S,).
 
