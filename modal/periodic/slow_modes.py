@@ -334,8 +334,8 @@ def _slow_parts(
     for m in tried if work > WORK else ():
         if m > r - r // 4:
             continue
-        if m in fewer and solved:
-            break
+        if solved and (m in fewer or spectra.gap(m) < GAIN * spectra.gap(best)):
+            continue
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
         slow, before = None, np.inf
         while harmonics >= fewest and (frame := samples.frame(m)) is not None:

@@ -26,12 +26,13 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
+import scipy.fft as fft
 import scipy.linalg as la
 
 from assembly.types import Inexact
 from modal.eigen.tolerances import HALF, ROUNDS
 from modal.periodic.magnus import exponential
-from modal.periodic.tolerances import ACCURACY, WORST_CONDITION
+from modal.periodic.tolerances import ACCURACY, ENOUGH, WORST_CONDITION
 from modal.types import Array, Complex
 
 
@@ -90,9 +91,12 @@ def derivative(values: Inexact, period: float, later: float = 0.0) -> Any:
 
 
 def filtered(values: Inexact, factors: Array | Complex) -> Any:
-    """Values (J, n, m) at equal parts of a period, their waves multiplied by factors (J,)."""
-    found = np.fft.ifft(factors[:, None, None] * np.fft.fft(values, axis=0), axis=0)
-    return np.ascontiguousarray(found if np.iscomplexobj(values) else found.real)
+    """Values (J, n, m) at equal parts of a period, their waves multiplied by factors (J,), those of
+    opposite waves conjugate. SciPy's transforms take a fifth of the time of NumPy's."""
+    if np.iscomplexobj(values):
+        return fft.ifft(factors[:, None, None] * fft.fft(values, axis=0), axis=0)
+    waves = fft.rfft(values, axis=0)
+    return fft.irfft(factors[: len(waves), None, None] * waves, len(values), axis=0)
 
 
 def moving_frame(shapes: Array, duals: Array, slow: int) -> Array | None:
@@ -162,7 +166,7 @@ def slow_motion(
         first = change if first is None else first
         if not change <= first / np.sqrt(ACCURACY):
             return None
-        if change <= ACCURACY * size:
+        if change <= max(ACCURACY * size, ENOUGH / period):
             break
     return SlowMotion(ss + sf @ L, L)
 
@@ -188,4 +192,19 @@ def _frozen(
     L = real_part(vectors[:, s:, :s] @ left)
     shapes = vectors[:, s:, s:] - L @ vectors[:, :s, s:]
     duals = np.linalg.inv(shapes)
-    return L, lambda R: real_part(shapes @ ((duals @ R @ right) / distances) @ left)
+    # Of a conjugate pair one mode, twice.
+    signs = np.sign(values[:, s:].imag)
+    count = int((signs >= 0.0).sum(axis=1).max())
+    half = np.argsort(-signs, axis=1, kind="stable")[:, :count]
+    shapes = np.take_along_axis(shapes * (1.0 + signs)[:, None], half[:, None], axis=2)
+    duals = np.take_along_axis(duals, half[:, :, None], axis=1)
+    distances = np.take_along_axis(distances, half[:, :, None], axis=1)
+    onto = np.concatenate([duals.real, duals.imag], axis=1)
+    back = np.concatenate([shapes.real, -shapes.imag], axis=2)
+
+    def solve(R: Array) -> Array:
+        parts = onto @ R
+        Z = ((parts[:, :count] + 1j * parts[:, count:]) @ right / distances) @ left
+        return np.asarray(back @ np.concatenate([Z.real, Z.imag], axis=1))
+
+    return L, solve
