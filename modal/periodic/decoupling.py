@@ -71,7 +71,7 @@ def decoupled_modes(
     if not most:
         return None
     found = _Decoupling(A, t0, period, samples, accuracy)
-    before = np.inf
+    before = highest_waves(found.X[::2]) if found.usable else np.inf
     # What X is off by its highest waves, A X and its mean are by |λ| times that.
     fastest = period * float(np.abs(found.spectrum[0]).max())
     level = min(COARSE, allowed / fastest)
