@@ -83,7 +83,7 @@ def decoupled_modes(
         found = _Decoupling(A, t0, period, samples, accuracy, found)
     if not found.smooth:
         return None
-    before, wanted = np.inf, np.inf
+    before, wanted = np.inf, accuracy if fastest * found.highest <= 1.0 else np.inf
     while found.settle(wanted):
         found.resolve()
         worst = float(found.unresolved.max())

@@ -212,7 +212,8 @@ def exponents(A: Sampled, starts: Array, h: float | Array) -> Array:
 
     NaN where a step is so long that the commutators outgrow h A: the series does not converge.
     """
-    first, second, third = (A(starts + np.ravel(h) * c) for c in GAUSS.c)
+    values = A((starts + np.ravel(h) * GAUSS.c[:, None]).ravel())
+    first, second, third = values.reshape(3, len(starts), *values.shape[1:])
     a1 = h * second
     a2 = (np.sqrt(15.0) * h / 3.0) * (third - first)
     a3 = (10.0 * h / 3.0) * (third - 2.0 * second + first)
