@@ -183,28 +183,34 @@ def _frozen(
     """
     own, others = (np.linalg.norm(part, axis=1) for part in (vectors[:, :s], vectors[:, s:]))
     order = np.argsort(others / np.maximum(own, np.finfo(float).tiny), axis=1, kind="stable")
+    # Of a conjugate pair, which LAPACK puts one after the other, the real and the imaginary part.
+    W = np.where(values.imag[:, None] >= 0.0, vectors.real, vectors.imag)
+    W = np.take_along_axis(W, order[:, None], axis=2)
+    right = np.take_along_axis(vectors[:, :s], order[:, None, :s], axis=2)
     values = np.take_along_axis(values, order, axis=1)
-    vectors = np.take_along_axis(vectors, order[:, None], axis=2)
-    right, distances = vectors[:, :s, :s], values[:, s:, None] - values[:, None, :s]
-    if not (np.linalg.cond(right).max() <= WORST_CONDITION and np.abs(distances).min() > 0.0):
+    signs, distances = np.sign(values.imag), values[:, s:, None] - values[:, None, :s]
+    together = not signs[:, :s].sum(axis=1).any()
+    if not (
+        together
+        and np.linalg.cond(right).max() <= WORST_CONDITION
+        and np.abs(distances).min() > 0.0
+    ):
         return None
     left = np.linalg.inv(right)
-    L = real_part(vectors[:, s:, :s] @ left)
-    shapes = vectors[:, s:, s:] - L @ vectors[:, :s, s:]
+    L = W[:, s:, :s] @ np.linalg.inv(W[:, :s, :s])
+    shapes = W[:, s:, s:] - L @ W[:, :s, s:]
     duals = np.linalg.inv(shapes)
-    # Of a conjugate pair one mode, twice.
-    signs = np.sign(values[:, s:].imag)
-    count = int((signs >= 0.0).sum(axis=1).max())
-    half = np.argsort(-signs, axis=1, kind="stable")[:, :count]
-    shapes = np.take_along_axis(shapes * (1.0 + signs)[:, None], half[:, None], axis=2)
-    duals = np.take_along_axis(duals, half[:, :, None], axis=1)
-    distances = np.take_along_axis(distances, half[:, :, None], axis=1)
-    onto = np.concatenate([duals.real, duals.imag], axis=1)
-    back = np.concatenate([shapes.real, -shapes.imag], axis=2)
+    # Coefficients of a pair are real and imaginary parts of one row, that of its first mode.
+    second = signs[:, s:, None] < 0.0
+    count = int((~second).sum(axis=1).max())
+    first = np.argsort(second, axis=1, kind="stable")[:, :count]
+    pairs, distances = np.roll(second, -1, axis=1), np.take_along_axis(distances, first, axis=1)
 
     def solve(R: Array) -> Array:
-        parts = onto @ R
-        Z = ((parts[:, :count] + 1j * parts[:, count:]) @ right / distances) @ left
-        return np.asarray(back @ np.concatenate([Z.real, Z.imag], axis=1))
+        rows = duals @ R
+        rows = rows + 1j * np.where(pairs, np.roll(rows, -1, axis=1), 0.0)
+        some = (np.take_along_axis(rows, first, axis=1) @ right / distances) @ left
+        np.put_along_axis(rows, first, some, axis=1)
+        return np.asarray(shapes @ np.where(second, np.roll(rows.imag, 1, axis=1), rows.real))
 
     return L, solve
