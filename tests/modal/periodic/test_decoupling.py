@@ -17,7 +17,7 @@ from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.magnus import Factors, exponential, propagator_factors
 from modal.periodic.periodic_modes import PropagatedModes
 from modal.periodic.product_eigen import product_modes, product_of
-from modal.periodic.slow_motion import falls
+from modal.periodic.slow_motion import derivative, falls
 from modal.periodic.tolerances import SMOOTH
 from modal.reduction.interpolation import (
     Sampled,
@@ -398,3 +398,53 @@ def test_real_modes_that_turn_over_within_a_period() -> None:
     exact = product_modes(factors.matrices, factors.errors)
     assert_allclose(np.sort(found.logs.real), np.sort(exact.logs.real), rtol=1e-10)
     assert_allclose(np.abs(found.logs.imag), np.pi, rtol=1e-12)
+
+
+def test_shapes_of_groups_come_from_their_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """p' + ν p = A p over a period, of which two decay by e^-232 and e^-852 in one group."""
+    calls = 0
+
+    def counted(*arguments: Any) -> Factors:
+        nonlocal calls
+        calls += 1
+        return propagator_factors(*arguments)
+
+    def first_order(t: float) -> np.ndarray:
+        D = 15.0 * (1.0 - np.cos(t)) * np.array([[18.0, 1.0, 0.0], [1.0, 5.0, 0.0], [0.0] * 3])
+        K = np.diag([300.0**2, 310.0**2, 9.0]) + 9.0 * np.cos(t) * np.ones((3, 3))
+        return np.block([[np.zeros((3, 3)), np.eye(3)], [-K, -D - 0.1 * np.eye(3)]])
+
+    smooth = periodic_interpolant(one_by_one(first_order), 0.0, T)
+    assert smooth is not None
+    A = Balanced.diagonal(smooth, 0.0).many
+    monkeypatch.setattr(decoupling, "propagator_factors", counted)
+    found = decoupled_modes(A, 0.0, T, parts=32)
+    assert found is not None and found.logs.real.min() < -850.0 and calls > 0
+    before, states = calls, found.states(32)
+    assert calls == before and np.isfinite(states).all()
+    more = found.states()
+    assert calls > before
+    assert_allclose(more[:: len(more) // 32], states, atol=1e-8)
+    images = A(T * np.arange(len(more)) / len(more)) @ more
+    residual = derivative(more, T) + more * found.rates - images
+    size = np.abs(images).max(axis=(0, 1))
+    assert np.all(np.abs(residual).max(axis=(0, 1)) <= 1e-6 * size)
+
+
+def test_a_group_that_is_joined_with_its_conjugate_is_real() -> None:
+    smooth = periodic_interpolant(one_by_one(Oscillators(1.5, 0.05).first_order), 0.3, T)
+    assert smooth is not None
+    found = decoupling._Decoupling(Balanced.diagonal(smooth, 0.3).many, 0.3, T, 128)
+    assert found.settle()
+    found.resolve()
+    due = np.sort(found.modes().logs.real)
+    group = next(group for group in found.groups if found.twin[group[0]] not in group)
+    coupling = np.zeros((8, 8))
+    coupling[np.ix_(group, found.twin[group])] = 1.0
+    assert found._join(coupling + coupling.T)
+    joined = next(other for other in found.groups if group[0] in other)
+    assert_allclose(found.twin[joined], joined)
+    assert np.abs(found.B[:, joined][:, :, joined].imag).max() <= 1e-12 * np.abs(found.B).max()
+    assert found.settle() and np.abs(found.X[:, :, joined].imag).max() == 0.0
+    found.resolve()
+    assert_allclose(np.sort(found.modes().logs.real), due, atol=1e-8)
