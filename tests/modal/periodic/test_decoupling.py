@@ -428,7 +428,7 @@ def test_shapes_of_groups_come_from_their_factors(monkeypatch: pytest.MonkeyPatc
     images = A(T * np.arange(len(more)) / len(more)) @ more
     residual = derivative(more, T) + more * found.rates - images
     size = np.abs(images).max(axis=(0, 1))
-    assert np.all(np.abs(residual).max(axis=(0, 1)) <= 1e-6 * size)
+    assert np.all(np.abs(residual).max(axis=(0, 1)) <= 1e-5 * size)  # to the highest wave
 
 
 def test_a_group_that_is_joined_with_its_conjugate_is_real() -> None:
@@ -436,6 +436,8 @@ def test_a_group_that_is_joined_with_its_conjugate_is_real() -> None:
     assert smooth is not None
     found = decoupling._Decoupling(Balanced.diagonal(smooth, 0.3).many, 0.3, T, 128)
     assert found.settle()
+    real = found.twin == np.arange(8)
+    assert real.any() and np.abs(found.X[:, :, real].imag).max() == 0.0
     found.resolve()
     due = np.sort(found.modes().logs.real)
     group = next(group for group in found.groups if found.twin[group[0]] not in group)
