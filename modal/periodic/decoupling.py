@@ -392,11 +392,10 @@ class _Decoupling:
             accuracy = max(self.accuracy, 0.1 * unresolved)
             factors_of = cache(partial(self._factors, waves, accuracy))
             try:
-                factors = factors_of(parts)
+                made = factors_of(parts)
             except ConvergenceError:
                 return None
-            matrices, errors = factors.matrices, factors.errors
-            found = product_modes(matrices, errors + unresolved / len(errors))
+            found = product_modes(made.matrices, made.errors + unresolved / len(made.errors))
             own = found.logs + middle * T
             logs[twin], logs[group] = own.conj(), own
             # Columns of a group are not its modes.
@@ -441,7 +440,7 @@ class _Decoupling:
     ) -> Complex:
         """z(t) e^{−νt} (count, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
         factors, known = factors_of(count), np.isfinite(modes.error)
-        logs = factors.lengths[:, None] / self.period * modes.logs
+        logs = np.diff(factors.times)[:, None] / self.period * modes.logs
         z, _ = run((one.__matmul__ for one in factors.matrices), modes.vectors, logs, known)
         return z[np.searchsorted(factors.times, self.period * np.arange(count) / count)]
 

@@ -48,11 +48,6 @@ class Factors:
     errors: Array
     times: Array
 
-    @property
-    def lengths(self) -> Array:
-        """Of the spans (p,), s."""
-        return np.diff(self.times)
-
 
 def propagator_factors(
     A: Sampled, t0: float, t1: float, tolerance: float = ZERO, breaks: Sequence[float] = (),

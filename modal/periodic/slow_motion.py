@@ -189,12 +189,8 @@ def _frozen(
     right = np.take_along_axis(vectors[:, :s], order[:, None, :s], axis=2)
     values = np.take_along_axis(values, order, axis=1)
     signs, distances = np.sign(values.imag), values[:, s:, None] - values[:, None, :s]
-    together = not signs[:, :s].sum(axis=1).any()
-    if not (
-        together
-        and np.linalg.cond(right).max() <= WORST_CONDITION
-        and np.abs(distances).min() > 0.0
-    ):
+    torn = signs[:, :s].sum(axis=1).any()
+    if torn or not (np.linalg.cond(right).max() <= WORST_CONDITION and distances.all()):
         return None
     left = np.linalg.inv(right)
     L = W[:, s:, :s] @ np.linalg.inv(W[:, :s, :s])
