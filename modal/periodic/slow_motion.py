@@ -32,7 +32,7 @@ import scipy.linalg as la
 from assembly.types import Inexact
 from modal.eigen.tolerances import HALF, ROUNDS
 from modal.periodic.magnus import exponential
-from modal.periodic.tolerances import ACCURACY, ENOUGH, WORST_CONDITION
+from modal.periodic.tolerances import ACCURACY, WORST_CONDITION
 from modal.types import Array, Complex
 
 
@@ -166,7 +166,7 @@ def slow_motion(
         first = change if first is None else first
         if not change <= first / np.sqrt(ACCURACY):
             return None
-        if change <= max(ACCURACY * size, ENOUGH / period):
+        if change <= ACCURACY * size:
             break
     return SlowMotion(ss + sf @ L, L)
 
@@ -184,7 +184,7 @@ def _frozen(
     own, others = (np.linalg.norm(part, axis=1) for part in (vectors[:, :s], vectors[:, s:]))
     order = np.argsort(others / np.maximum(own, np.finfo(float).tiny), axis=1, kind="stable")
     # Of a conjugate pair, which LAPACK puts one after the other, the real and the imaginary part.
-    W = np.where(values.imag[:, None] >= 0.0, vectors.real, vectors.imag)
+    W: Array = np.where(values.imag[:, None] >= 0.0, vectors.real, vectors.imag)
     W = np.take_along_axis(W, order[:, None], axis=2)
     right = np.take_along_axis(vectors[:, :s], order[:, None, :s], axis=2)
     values = np.take_along_axis(values, order, axis=1)
