@@ -13,7 +13,7 @@ order. Derivatives are those of the trigonometric polynomials through the instan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property, partial, reduce
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,8 @@ from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.eigen.tolerances import COARSE, EPS, HALF, ROUNDS
-from modal.periodic.magnus import propagator_factors, step_factors
-from modal.periodic.periodic_modes import Map, PropagatedModes, run
+from modal.periodic.magnus import Factors, propagator_factors
+from modal.periodic.periodic_modes import PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.periodic.slow_motion import (
     derivative,
@@ -38,12 +38,10 @@ from modal.periodic.slow_motion import (
 from modal.periodic.tolerances import (
     ACCURACY,
     APART,
-    FASTER,
     FEWEST,
     GAIN,
     MOST_INSTANTS,
     MOST_MATRICES,
-    RESOLUTION,
     WORK,
 )
 from modal.reduction.interpolation import Sampled
@@ -60,18 +58,20 @@ def decoupled_modes(
     accuracy: float = ACCURACY,
     allowed: float = ACCURACY,
     cheap: bool = False,
+    parts: int = 1,
 ) -> PropagatedModes | None:
     """All multipliers of A; None where no groups of modes stay apart, or X is not smooth.
 
     accuracy: of log μ, to which the instants are refined. allowed: error that is accepted where
-    MOST_INSTANTS of them do not reach it. cheap: fewer instants, by the size of A.
+    MOST_INSTANTS of them do not reach it. cheap: fewer instants, by the size of A. parts:
+    so many equal parts of the period at which shapes will be asked for, at no further cost.
     """
     allowed, samples = max(accuracy, allowed), FEWEST
     most = most_instants(np.linalg.eigvals(A(np.array([t0]))[0]), period, cheap)
     if not most:
         return None
     found = _Decoupling(A, t0, period, samples, accuracy)
-    before = np.inf
+    before = highest_waves(found.X[::2]) if found.usable else np.inf
     # What X is off by its highest waves, A X and its mean are by |λ| times that.
     fastest = period * float(np.abs(found.spectrum[0]).max())
     level = min(COARSE, allowed / fastest)
@@ -83,7 +83,7 @@ def decoupled_modes(
         found = _Decoupling(A, t0, period, samples, accuracy, found)
     if not found.smooth:
         return None
-    before, wanted = np.inf, np.inf
+    before, wanted = np.inf, accuracy if fastest * found.highest <= 1.0 else np.inf
     while found.settle(wanted):
         found.resolve()
         worst = float(found.unresolved.max())
@@ -91,7 +91,7 @@ def decoupled_modes(
         last = len(found.X) == most or (worst > GAIN * before and worst <= allowed)
         done = found.resolved or (last and worst <= allowed)
         if done and wanted <= accuracy:
-            return found.modes()
+            return found.modes(parts)
         # As Fourier coefficients, which fall geometrically from those of the modes themselves.
         following, at_most = fastest * (worst / fastest) ** np.array([2.0, most / len(found.X)])
         if not done and (last or at_most > allowed):
@@ -269,9 +269,15 @@ class _Decoupling:
                 X = self.X[part]
                 columns = X[:, :, kept] - X @ change
                 X[:, :, self.twin[kept]], X[:, :, kept] = columns.conj(), columns
-            self.B = self._transformed(self.A, self.X, self._slopes())
-            self.__dict__.pop("halfway", None)
+                if self.paired:  # round-off of real columns would grow
+                    X.imag[:, :, kept[self.twin[kept] == kept]] = 0.0
+            self._update()
         return False
+
+    def _update(self) -> None:
+        """B of another X."""
+        self.B = self._transformed(self.A, self.X, self._slopes())
+        self.__dict__.pop("halfway", None)
 
     def resolve(self) -> None:
         """How far B of the polynomial through X is off the polynomial through B, halfway between
@@ -347,10 +353,19 @@ class _Decoupling:
                     del self.groups[a]
                     joined = True
                     break
-        return joined and len(self.groups) > 1 and self._group_size() <= LARGEST_GROUP
+        if not joined or len(self.groups) == 1 or self._group_size() > LARGEST_GROUP:
+            return False
+        for group, twin in self._pairs():
+            if self.paired and not np.array_equal(twin, group) and set(twin) == set(group):
+                # Joined with its conjugate: real and imaginary parts of each pair, times 1 ± i.
+                swap = (twin[:, None] == group).astype(float)
+                real = 0.5 * ((1.0 + 1j) * np.eye(len(group)) + (1.0 - 1j) * swap)
+                self.twin[group], self.X[:, :, group] = group, (self.X[:, :, group] @ real).real
+                self._update()
+        return True
 
-    def modes(self) -> PropagatedModes | None:
-        """From the groups by themselves."""
+    def modes(self, parts: int = 1) -> PropagatedModes | None:
+        """From the groups by themselves. parts: as of `decoupled_modes`."""
         T, N = self.period, self.X.shape[2]
         logs, moved = np.empty(N, dtype=complex), list[Callable[[int], Complex]]()
         pairs = list(self._pairs())
@@ -373,19 +388,21 @@ class _Decoupling:
                 continue
             waves = _waves(B - middle * np.eye(len(group)), T)
             unresolved = float(np.linalg.norm(self.unresolved[group]))
+            # What is wrong with the waves is not worth more accurate factors.
+            accuracy = max(self.accuracy, 0.1 * unresolved)
+            factors_of = cache(partial(self._factors, waves, accuracy))
             try:
-                # What is wrong with the waves is not worth more accurate factors.
-                parts = propagator_factors(waves, 0.0, T, max(self.accuracy, 0.1 * unresolved))
+                made = factors_of(parts)
             except ConvergenceError:
                 return None
-            found = product_modes(parts.matrices, parts.errors + unresolved / len(parts.errors))
+            found = product_modes(made.matrices, made.errors + unresolved / len(made.errors))
             own = found.logs + middle * T
             logs[twin], logs[group] = own.conj(), own
             # Columns of a group are not its modes.
             error[twin] = error[group] = error[group].max() + found.error
             shapes = vectors[:, group] @ found.vectors
             vectors[:, twin], vectors[:, group] = shapes.conj(), shapes
-            moved.append(partial(self._moved, waves, found))
+            moved.append(partial(self._moved, factors_of, found))
         rates = np.asarray(logs / T, dtype=complex)
         logs = logs.real + 1j * (np.pi - (np.pi - logs.imag) % (2.0 * np.pi))
 
@@ -413,23 +430,19 @@ class _Decoupling:
         found = found if instants <= count else interleaved(found, _halfway(found))
         return np.asarray(np.exp(found - found[0])[:: len(found) // instants])
 
-    def _moved(self, waves: Sampled, modes: ProductModes, count: int) -> Complex:
+    def _factors(self, waves: Sampled, accuracy: float, count: int) -> Factors:
+        """Of z' = B z over the period; some of their spans end at its `count` equal parts."""
+        ends = self.period * np.arange(1, count) / count
+        return propagator_factors(waves, 0.0, self.period, accuracy, ends.tolist())
+
+    def _moved(
+        self, factors_of: Callable[[int], Factors], modes: ProductModes, count: int
+    ) -> Complex:
         """z(t) e^{−νt} (count, g, g) of z' = B z from the eigenvectors, ν of the multipliers."""
-        largest = np.linalg.norm(waves(self.period * np.arange(count) / count), 2, axis=(1, 2))
-        fastest = FASTER * largest.max()  # these steps are not refined
-        parts = int(np.ceil(fastest * self.period / (count * RESOLUTION)))
-
-        def maps() -> Iterator[Map]:
-            h = self.period / (count * parts)
-            starts = h * np.arange(count * parts).reshape(-1, FEWEST, parts)
-            for several in starts:
-                factors = step_factors(waves, several.ravel(), h)
-                steps = factors.reshape(FEWEST, parts, *factors.shape[1:]).swapaxes(0, 1)
-                for product in reduce(lambda done, factor: factor @ done, steps):
-                    yield product.__matmul__
-
-        known = np.isfinite(modes.error)
-        return run(maps(), modes.vectors, modes.logs / count, known)[0]
+        factors, known = factors_of(count), np.isfinite(modes.error)
+        logs = np.diff(factors.times)[:, None] / self.period * modes.logs
+        z, _ = run((one.__matmul__ for one in factors.matrices), modes.vectors, logs, known)
+        return z[np.searchsorted(factors.times, self.period * np.arange(count) / count)]
 
 
 def _halfway(values: Complex) -> Complex:

@@ -291,7 +291,7 @@ def _all_modes(
         with phase("Floquet: the whole monodromy", progress):
             scaled = isinstance(equations, SecondOrderModel) and fastest * period <= FASTEST
             made = propagator_factors(A.many, t0, t0 + period, tolerance or ZERO, breaks, scaled)
-        own = product_modes(made.matrices, made.errors + deviation * made.lengths)
+        own = product_modes(made.matrices, made.errors + deviation * np.diff(made.times))
         rates = own.logs / period
         states = partial(
             propagated,

@@ -41,12 +41,12 @@ class Factors:
     """Φ(t1, t0) = F_p ⋯ F_1: every factor is well conditioned.
 
     matrices (p, n, n), the first to act first. errors (p,): estimates of their relative errors,
-    2-norm. lengths (p,): of their spans, s.
+    2-norm. times (p + 1,): t0 and the ends of their spans, s.
     """
 
     matrices: Array
     errors: Array
-    lengths: Array
+    times: Array
 
 
 def propagator_factors(
@@ -70,11 +70,11 @@ def propagator_factors(
     ends = [t0, *inner, t1]
     n = A(np.array([t0])).shape[-1]
     most = int(np.clip(WORK / n**3, FEWEST, MOST_MATRICES))
-    spans = [span for piece in pairwise(ends) for span in _spans(A, *piece, most)]
+    spans = _spans(A, ends, most)
     tolerance = max(margin * tolerance, min(tolerance, ACCURACY))
     sharp = max(tolerance / len(spans), min(tolerance, ROUND_OFF))  # the errors of all add up
     first = int(np.clip(FEWEST // len(spans), 1, 8))
-    found: list[tuple[float, float, Array, float]] = []
+    found: list[tuple[float, Array, float]] = []
     while spans:
         room, halves = most - len(found) - len(spans), []
         matrices, errors = _converged(A, np.array(spans), sharp, first, scaled)
@@ -87,35 +87,29 @@ def propagator_factors(
                 middle, room = 0.5 * (start + end), room - 1
                 halves += [(start, middle), (middle, end)]
             else:
-                found.append((start, end - start, matrix, error))
+                found.append((end, matrix, error))
         spans = halves
-    _, lengths, parts, sizes = zip(*sorted(found, key=lambda one: one[0]), strict=True)
-    return Factors(np.array(parts), np.array(sizes), np.array(lengths))
+    last, parts, sizes = zip(*sorted(found, key=lambda one: one[0]), strict=True)
+    return Factors(np.array(parts), np.array(sizes), np.array([t0, *last]))
 
 
-def _spans(A: Sampled, t0: float, t1: float, most: int) -> list[tuple[float, float]]:
-    """Cuts [t0, t1] where the integral of max |Re λ(A)| passes multiples of SPREAD, into `most`
-    spans at most."""
-    at = np.linspace(t0, t1, FEWEST + 1)
+def _spans(A: Sampled, ends: list[float], most: int) -> list[tuple[float, float]]:
+    """Cuts the pieces between `ends` where the integral of max |Re λ(A)| passes equal parts of it
+    of SPREAD or less, each into `most` spans at most."""
+    at = np.union1d(np.linspace(ends[0], ends[-1], FEWEST + 1), ends)
     middles = 0.5 * (at[1:] + at[:-1])
     rates = np.abs(np.linalg.eigvals(A(middles)).real).max(axis=1)
-    total = np.concatenate([[0.0], np.cumsum(rates * np.diff(at))])
-    count = int(np.clip(np.ceil(total[-1] / SPREAD), 1, most))
-    cuts = np.interp(np.linspace(0.0, total[-1], count + 1), total, at)
-    cuts[0], cuts[-1] = t0, t1
-    return [(float(a), float(b)) for a, b in pairwise(cuts)]
-
-
-def step_factors(A: Sampled, starts: Array, h: float) -> Array:
-    """Φ(start + h, start) of short steps from each of `starts` (m,), (m, n, n)."""
-    omega = exponents(A, starts, h)
-    if not np.all(np.isfinite(omega)):
-        raise ConvergenceError("Floquet: the steps are too long for the Magnus series")
-    return np.asarray(exponential(omega))
+    total, spans = np.concatenate([[0.0], np.cumsum(rates * np.diff(at))]), []
+    for a, b in pairwise(ends):
+        low, high = np.interp([a, b], at, total)
+        count = int(np.clip(np.ceil((high - low) / SPREAD), 1, most))
+        inner = np.interp(np.linspace(low, high, count + 1)[1:-1], total, at)
+        spans += list(pairwise([a, *inner.tolist(), b]))
+    return spans
 
 
 def _converged(
-    A: Sampled, spans: Array, tolerance: float, steps: int, scaled: bool, rows: int = 4
+    A: Sampled, spans: Array, tolerance: float, steps: int, scaled: bool, rows: int = 5
 ) -> tuple[Array, Array]:
     """Φ (S, n, n) over each of some spans (S, 2) and their estimated relative errors (S,).
 
@@ -213,7 +207,8 @@ def exponents(A: Sampled, starts: Array, h: float | Array) -> Array:
 
     NaN where a step is so long that the commutators outgrow h A: the series does not converge.
     """
-    first, second, third = (A(starts + np.ravel(h) * c) for c in GAUSS.c)
+    values = A((starts + np.ravel(h) * GAUSS.c[:, None]).ravel())
+    first, second, third = values.reshape(3, len(starts), *values.shape[1:])
     a1 = h * second
     a2 = (np.sqrt(15.0) * h / 3.0) * (third - first)
     a3 = (10.0 * h / 3.0) * (third - 2.0 * second + first)

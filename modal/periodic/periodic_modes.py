@@ -139,8 +139,9 @@ def propagated(
 
 def run(maps: Iterable[Map], start: Complex, logs: Complex, known: Array) -> tuple[Complex, float]:
     """The periodic parts at the beginning of every step, and how far the worst is from closing.
-    logs (m,): growth of the modes in a step; the others as of `propagated`."""
-    order = np.flatnonzero(known)[np.argsort(-logs[known].real, kind="stable")]
+    logs (m,) or (steps, m): growth of the modes in a step; the others as of `propagated`."""
+    whole = np.atleast_2d(logs).sum(axis=0).real
+    order = np.flatnonzero(known)[np.argsort(-whole[known], kind="stable")]
     first = start[:, order]
     Q, R = la.qr(first, mode="economic")
     bases, triangles = [Q], []
@@ -149,9 +150,10 @@ def run(maps: Iterable[Map], start: Complex, logs: Complex, known: Array) -> tup
         bases.append(Q)
         triangles.append(without_zero_pivots(R))
     y = np.triu(Q.conj().T @ first)
+    growth = np.broadcast_to(np.exp(logs), (len(triangles), len(whole)))[:, order]
     out = np.full((len(triangles), *start.shape), np.nan, dtype=complex)
     for step in range(len(triangles) - 1, -1, -1):
-        y = la.solve_triangular(triangles[step], y, check_finite=False) * np.exp(logs[order])
+        y = la.solve_triangular(triangles[step], y, check_finite=False) * growth[step]
         out[step][:, order] = bases[step] @ y
     gap = np.linalg.norm(out[0] - start, axis=0) / np.linalg.norm(start, axis=0)
     out[:, :, ~(gap <= RESOLVED)] = np.nan

@@ -333,8 +333,8 @@ class _Panels:
         x = (2.0 * times - start - end) / (end - start)
         basis = np.polynomial.chebyshev.chebvander(x, max(min(len(x), NODES) // 2 - 1, 0))
         flat = values.reshape(len(x), -1)
-        polynomial = np.linalg.lstsq(basis, flat, rcond=None)[0]
-        apart = np.abs(flat - basis @ polynomial).reshape(values.shape) / self.size
+        Q = np.linalg.qr(basis)[0]
+        apart = np.abs(flat - Q @ (Q.T @ flat)).reshape(values.shape) / self.size
         return inside, apart.max(axis=(1, 2))
 
     def _at_jump(self, times: Array) -> Any:

@@ -104,7 +104,9 @@ class _Slow:
         values, frozen = la.eig(self.B(start))
         if np.abs(values).max() * self.period > FAST:
             accuracy = SMOOTH * min(1.0, tolerance / TOLERANCE)
-            modes = decoupled_modes(self.B.many, start, self.period, accuracy, tolerance)
+            modes = decoupled_modes(
+                self.B.many, start, self.period, accuracy, tolerance, parts=2 * PIECES
+            )
         if modes is not None:
             chosen = _slowest(values, frozen, modes.vectors, k)
         else:
@@ -332,8 +334,8 @@ def _slow_parts(
     for m in tried if work > WORK else ():
         if m > r - r // 4:
             continue
-        if m in fewer and solved:
-            break
+        if solved and (m in fewer or spectra.gap(m) < GAIN * spectra.gap(best)):
+            continue
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
         slow, before = None, np.inf
         while harmonics >= fewest and (frame := samples.frame(m)) is not None:

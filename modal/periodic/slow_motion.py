@@ -26,6 +26,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
+import scipy.fft as fft
 import scipy.linalg as la
 
 from assembly.types import Inexact
@@ -90,9 +91,12 @@ def derivative(values: Inexact, period: float, later: float = 0.0) -> Any:
 
 
 def filtered(values: Inexact, factors: Array | Complex) -> Any:
-    """Values (J, n, m) at equal parts of a period, their waves multiplied by factors (J,)."""
-    found = np.fft.ifft(factors[:, None, None] * np.fft.fft(values, axis=0), axis=0)
-    return np.ascontiguousarray(found if np.iscomplexobj(values) else found.real)
+    """Values (J, n, m) at equal parts of a period, their waves multiplied by factors (J,), those of
+    opposite waves conjugate. SciPy's transforms take a fifth of the time of NumPy's."""
+    if np.iscomplexobj(values):
+        return fft.ifft(factors[:, None, None] * fft.fft(values, axis=0), axis=0)
+    waves = fft.rfft(values, axis=0)
+    return fft.irfft(factors[: len(waves), None, None] * waves, len(values), axis=0)
 
 
 def moving_frame(shapes: Array, duals: Array, slow: int) -> Array | None:
@@ -179,13 +183,30 @@ def _frozen(
     """
     own, others = (np.linalg.norm(part, axis=1) for part in (vectors[:, :s], vectors[:, s:]))
     order = np.argsort(others / np.maximum(own, np.finfo(float).tiny), axis=1, kind="stable")
+    # Of a conjugate pair, which LAPACK puts one after the other, the real and the imaginary part.
+    W: Array = np.where(values.imag[:, None] >= 0.0, vectors.real, vectors.imag)
+    W = np.take_along_axis(W, order[:, None], axis=2)
+    right = np.take_along_axis(vectors[:, :s], order[:, None, :s], axis=2)
     values = np.take_along_axis(values, order, axis=1)
-    vectors = np.take_along_axis(vectors, order[:, None], axis=2)
-    right, distances = vectors[:, :s, :s], values[:, s:, None] - values[:, None, :s]
-    if not (np.linalg.cond(right).max() <= WORST_CONDITION and np.abs(distances).min() > 0.0):
+    signs, distances = np.sign(values.imag), values[:, s:, None] - values[:, None, :s]
+    torn = signs[:, :s].sum(axis=1).any()
+    if torn or not (np.linalg.cond(right).max() <= WORST_CONDITION and distances.all()):
         return None
     left = np.linalg.inv(right)
-    L = real_part(vectors[:, s:, :s] @ left)
-    shapes = vectors[:, s:, s:] - L @ vectors[:, :s, s:]
+    L = W[:, s:, :s] @ np.linalg.inv(W[:, :s, :s])
+    shapes = W[:, s:, s:] - L @ W[:, :s, s:]
     duals = np.linalg.inv(shapes)
-    return L, lambda R: real_part(shapes @ ((duals @ R @ right) / distances) @ left)
+    # Coefficients of a pair are real and imaginary parts of one row, that of its first mode.
+    second = signs[:, s:, None] < 0.0
+    count = int((~second).sum(axis=1).max())
+    first = np.argsort(second, axis=1, kind="stable")[:, :count]
+    pairs, distances = np.roll(second, -1, axis=1), np.take_along_axis(distances, first, axis=1)
+
+    def solve(R: Array) -> Array:
+        rows = duals @ R
+        rows = rows + 1j * np.where(pairs, np.roll(rows, -1, axis=1), 0.0)
+        some = (np.take_along_axis(rows, first, axis=1) @ right / distances) @ left
+        np.put_along_axis(rows, first, some, axis=1)
+        return np.asarray(shapes @ np.where(second, np.roll(rows.imag, 1, axis=1), rows.real))
+
+    return L, solve

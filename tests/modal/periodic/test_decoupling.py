@@ -17,7 +17,7 @@ from modal.periodic.decoupling import decoupled_modes
 from modal.periodic.magnus import Factors, exponential, propagator_factors
 from modal.periodic.periodic_modes import PropagatedModes
 from modal.periodic.product_eigen import product_modes, product_of
-from modal.periodic.slow_motion import falls
+from modal.periodic.slow_motion import derivative, falls
 from modal.periodic.tolerances import SMOOTH
 from modal.reduction.interpolation import (
     Sampled,
@@ -186,10 +186,12 @@ def test_rigid_motions_leave_blocks_of_the_size_of_their_rates(
     that begin with them make blocks a million times as large as the rates."""
     sizes = []
 
-    def watched(waves: Sampled, t0: float, t1: float, tolerance: float) -> Factors:
+    def watched(
+        waves: Sampled, t0: float, t1: float, tolerance: float, breaks: list[float]
+    ) -> Factors:
         sizes.append(t1 * np.linalg.norm(waves(np.linspace(t0, t1, 50)), 2, axis=(1, 2)).max())
         assert sizes[-1] < 1e3
-        return propagator_factors(waves, t0, t1, tolerance)
+        return propagator_factors(waves, t0, t1, tolerance, breaks)
 
     monkeypatch.setattr(decoupling, "propagator_factors", watched)
     body = assembly.beam(1.0, assembly.rectangle(0.02, 0.01), assembly.steel, 2)
@@ -214,7 +216,9 @@ def test_modes_that_turn_into_each_other_are_one_group(monkeypatch: pytest.Monke
     A, sizes = Balanced.diagonal(smooth, 0.0).many, []
     modes = decoupling._Decoupling.modes
     monkeypatch.setattr(
-        decoupling._Decoupling, "modes", lambda self: (sizes.append(len(self.X)), modes(self))[1]
+        decoupling._Decoupling,
+        "modes",
+        lambda self, *of: (sizes.append(len(self.X)), modes(self, *of))[1],
     )
     found = decoupled_modes(A, 0.0, T)
     monkeypatch.setattr(decoupling, "MOST_MATRICES", 0)
@@ -270,7 +274,7 @@ def test_fast_modes_that_would_need_more_instants_are_given_up_early(
     assert abs(found.logs.real.max() - exact) <= found.error[1] < 1e-7
     made.clear()
     monkeypatch.setattr(decoupling, "WORK", 64 * 2**3 / 4)
-    assert decoupled_modes(A, 0.0, T, allowed=1e3, cheap=True) is None and max(made) == 64
+    assert decoupled_modes(A, 0.0, T, allowed=1e3, cheap=True) is None and max(made) == 32
 
 
 def test_what_is_known_halfway_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,7 +363,7 @@ def test_all_multipliers_of_a_stiff_mechanism_by_default() -> None:
 def test_a_group_of_each_conjugate_pair_is_propagated(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
-    def watched(waves: Sampled, *arguments: float) -> Factors:
+    def watched(waves: Sampled, *arguments: Any) -> Factors:
         sizes.append((waves(np.zeros(1)).shape[1], np.iscomplexobj(waves(np.zeros(1)))))
         return propagator_factors(waves, *arguments)
 
@@ -394,3 +398,55 @@ def test_real_modes_that_turn_over_within_a_period() -> None:
     exact = product_modes(factors.matrices, factors.errors)
     assert_allclose(np.sort(found.logs.real), np.sort(exact.logs.real), rtol=1e-10)
     assert_allclose(np.abs(found.logs.imag), np.pi, rtol=1e-12)
+
+
+def test_shapes_of_groups_come_from_their_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """p' + ν p = A p over a period, of which two decay by e^-232 and e^-852 in one group."""
+    calls = 0
+
+    def counted(*arguments: Any) -> Factors:
+        nonlocal calls
+        calls += 1
+        return propagator_factors(*arguments)
+
+    def first_order(t: float) -> np.ndarray:
+        D = 15.0 * (1.0 - np.cos(t)) * np.array([[18.0, 1.0, 0.0], [1.0, 5.0, 0.0], [0.0] * 3])
+        K = np.diag([300.0**2, 310.0**2, 9.0]) + 9.0 * np.cos(t) * np.ones((3, 3))
+        return np.block([[np.zeros((3, 3)), np.eye(3)], [-K, -D - 0.1 * np.eye(3)]])
+
+    smooth = periodic_interpolant(one_by_one(first_order), 0.0, T)
+    assert smooth is not None
+    A = Balanced.diagonal(smooth, 0.0).many
+    monkeypatch.setattr(decoupling, "propagator_factors", counted)
+    found = decoupled_modes(A, 0.0, T, parts=32)
+    assert found is not None and found.logs.real.min() < -850.0 and calls > 0
+    before, states = calls, found.states(32)
+    assert calls == before and np.isfinite(states).all()
+    more = found.states()
+    assert calls > before
+    assert_allclose(more[:: len(more) // 32], states, atol=1e-8)
+    images = A(T * np.arange(len(more)) / len(more)) @ more
+    residual = derivative(more, T) + more * found.rates - images
+    size = np.abs(images).max(axis=(0, 1))
+    assert np.all(np.abs(residual).max(axis=(0, 1)) <= 1e-5 * size)  # to the highest wave
+
+
+def test_a_group_that_is_joined_with_its_conjugate_is_real() -> None:
+    smooth = periodic_interpolant(one_by_one(Oscillators(1.5, 0.05).first_order), 0.3, T)
+    assert smooth is not None
+    found = decoupling._Decoupling(Balanced.diagonal(smooth, 0.3).many, 0.3, T, 128)
+    assert found.settle()
+    real = found.twin == np.arange(8)
+    assert real.any() and np.abs(found.X[:, :, real].imag).max() == 0.0
+    found.resolve()
+    due = np.sort(found.modes().logs.real)
+    group = next(group for group in found.groups if found.twin[group[0]] not in group)
+    coupling = np.zeros((8, 8))
+    coupling[np.ix_(group, found.twin[group])] = 1.0
+    assert found._join(coupling + coupling.T)
+    joined = next(other for other in found.groups if group[0] in other)
+    assert_allclose(found.twin[joined], joined)
+    assert np.abs(found.B[:, joined][:, :, joined].imag).max() <= 1e-12 * np.abs(found.B).max()
+    assert found.settle() and np.abs(found.X[:, :, joined].imag).max() == 0.0
+    found.resolve()
+    assert_allclose(np.sort(found.modes().logs.real), due, atol=1e-8)

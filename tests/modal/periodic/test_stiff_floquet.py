@@ -9,6 +9,7 @@ import assembly
 import modal
 from assembly.system.frozen import FrozenSystem
 from modal.periodic import floquet
+from modal.periodic import slow_motion as elimination
 from modal.periodic.chart_motion import (
     ChartMotion,
     Spectra,
@@ -93,3 +94,24 @@ def test_slow_modes_among_overdamped_shapes() -> None:
     np.testing.assert_allclose(
         np.sort_complex(np.linalg.eigvals(found.B[8])), np.sort_complex(due), rtol=1e-3
     )
+
+
+def test_equations_of_an_elimination_with_real_fast_modes() -> None:
+    """F Z − Z B = R, where fast modes are pairs at some instants and real at others."""
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(5, 14, 14))
+    A[:, :6, :6] *= 0.1
+    A[:, :6, 6:] *= 0.02
+    A[:, 6:, :6] *= 0.02
+    A[:, 6:, 6:] *= 10.0
+    values, vectors = np.linalg.eig(A)
+    assert len(set((values.imag > 0.0).sum(axis=1))) > 1
+    found = elimination._frozen(values, vectors, 6)
+    assert found is not None
+    L, solve = found
+    B, F = A[:, :6, :6] + A[:, :6, 6:] @ L, A[:, 6:, 6:] - L @ A[:, :6, 6:]
+    np.testing.assert_allclose(A[:, 6:, :6] + A[:, 6:, 6:] @ L, L @ B, atol=1e-12)
+    R = rng.normal(size=L.shape)
+    Z = solve(R)
+    np.testing.assert_allclose(F @ Z - Z @ B, R, atol=1e-11)
+    assert elimination._frozen(values, vectors, 5) is None  # a pair would be torn apart
