@@ -44,7 +44,7 @@ from scipy.optimize import linear_sum_assignment
 from assembly.magnitudes import ROUND_OFF
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.quadratic import times
-from modal.eigen.tolerances import GROUP, ZERO
+from modal.eigen.tolerances import EPS, GROUP, ZERO
 from modal.reduction.reduced_eigen import RealEigenpairs
 from modal.types import Array, Complex, Index, Mask
 
@@ -319,7 +319,8 @@ def _main_directions(near: Array, lowest: float, lam: Complex, Q: Complex, U: Co
         return np.eye(n)
     M, _, stiffness = near
     norm = 0.5 * (stiffness + stiffness.T) + np.abs(lam).max() ** 2 * M
-    L = np.linalg.cholesky(norm + 2.0 * max(-lowest, 0.0) * np.eye(n))
+    least = 2.0 * max(-lowest, 0.0) + n * EPS * np.abs(norm).max()
+    L = np.linalg.cholesky(norm + least * np.eye(n))
     return np.linalg.solve(L.T, window_space(L.T @ Q, L.T @ U, MAIN))
 
 

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp, trapezoid
 import modal
 from assembly import FrozenSystem
 from modal.tracking.stencil import Stencil
-from modal.tracking.variation import Derivatives, variations
+from modal.tracking.variation import Derivatives, _main_directions, variations
 
 J = np.array([[0.0, -1.0], [1.0, 0.0]])
 
@@ -275,6 +275,21 @@ def test_steady_eigenvalues_do_not_depend_on_the_coordinates() -> None:
 
     P = la.qr(turn)[0] * np.append(np.ones(2), np.full(n - 2, 1e6))
     np.testing.assert_allclose(found(P), found(np.eye(n)), rtol=1e-6)
+
+
+def test_main_directions_where_the_softest_stiffness_is_round_off() -> None:
+    """The lowest eigenvalue may be positive, and a Cholesky factorization still fail."""
+    n, lam = 40, 1e-3j * np.arange(1.0, 5.0)
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        turn = la.qr(rng.standard_normal((n, n)))[0]
+        sizes = np.append(rng.uniform(0.0, 300.0, 6), np.geomspace(3e3, 1e18, n - 6))
+        K = (turn * sizes) @ turn.T
+        near = np.stack([np.eye(n), np.zeros((n, n)), 0.5 * (K + K.T)])
+        X = rng.standard_normal((n, 4)) + 0j
+        W = _main_directions(near, float(np.linalg.eigvalsh(near[2])[0]), lam, X, X)
+        rest = X - W @ np.linalg.lstsq(W, X, rcond=None)[0]
+        assert np.linalg.norm(rest) <= 1e-9 * np.linalg.norm(X)
 
 
 @pytest.mark.slow
