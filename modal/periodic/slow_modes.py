@@ -12,7 +12,7 @@ condition of the exponent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any
@@ -150,6 +150,8 @@ class _Slow:
         each = int(np.ceil(h * np.abs(slow).max() / resolved))
         before: Complex | None = None
         last, subspaces = each, None
+        if int(np.ceil(GROWTH * each)) * count > MOST_STEPS:
+            return None  # nothing to compare with
         while each * count <= MOST_STEPS:
             products = np.stack(
                 [second_order_monodromy(H, frequencies, h, each, rule) for H in parts]
@@ -219,6 +221,10 @@ def slow_modes(
     """
     best: FloquetModes | None = None
     enough = False
+
+    def missing() -> bool:
+        return best is None
+
     allowed = ENOUGH * min(1.0, tolerance / TOLERANCE)
     sampled = off_polynomial(source, t0, period)
     series = sampled.freeze_many(np.array([t0]))
@@ -234,10 +240,10 @@ def slow_modes(
                 raise
             return best
         fastest = motion.frequencies[min(k, len(motion.frequencies)) - 1]
-        for slow in _slow_parts(motion, sampled, period, k, work):
+        for slow in _slow_parts(motion, sampled, period, k, work, missing):
             solved = _modes_of(slow, source, k, tolerance)
             if solved is None:
-                break
+                continue
             found, of_space = solved
             lost, error = _quality(found.error)
             before = (len(found.error), np.inf) if best is None else _quality(best.error)
@@ -312,12 +318,14 @@ def _slow_parts(
     period: float,
     k: int,
     work: float,
+    missing: Callable[[], bool],
     fewest: int = 4,
 ) -> Iterator[_Slow]:
     """With so many slow coordinates that the others are apart from them; all at the end.
 
-    work: of steps in all coordinates, which an elimination may cost as well. fewest: harmonics with
-    which the elimination of fast shapes is worth a trial.
+    work: of steps in all coordinates, which an elimination may cost as well. missing: whether what
+    was given so far has not been solved. fewest: harmonics with which the elimination of fast
+    shapes is worth a trial.
     """
     samples = _Samples(motion, source, period)
     spectra, rate = Spectra.of(motion, [samples.matrices]), 2.0 * np.pi / period
@@ -332,9 +340,9 @@ def _slow_parts(
     # where it leaves half as many. Steps in most of the coordinates cost as much as in all.
     tried = dict.fromkeys([best, *range(min(k, r), r // 2 + 1), *fewer])
     for m in tried if work > WORK else ():
-        if m > r - r // 4:
+        if m > r - r // 4 or (solved and (m in fewer) != missing()):
             continue
-        if solved and (m in fewer or spectra.gap(m) < GAIN * spectra.gap(best)):
+        if solved and m not in fewer and spectra.gap(m) < GAIN * spectra.gap(best):
             continue
         harmonics = int(SHARE * spectra.gap(m) / rate) if m < r else 0
         slow, before = None, np.inf
@@ -363,8 +371,10 @@ def _slow_parts(
             break
         else:
             rough = slow
-    if rough is not None:
+    if rough is not None and not (solved and missing()):
         yield rough
+    if (solved or rough is not None) and missing():
+        return  # steps in all coordinates are more
     # Its residual is not that of the polynomial: twice the parts leave the square of what is left.
     A = _Samples(replace(motion, parts=2 * motion.parts), source, period).A
     everything = np.repeat(np.eye(2 * r)[None], len(A), axis=0)

@@ -57,6 +57,20 @@ class Term:
             self._transposed = transpose_of(self.operator)
         return np.asarray(self._transposed @ X)
 
+    def local_range(self, most: int) -> Array | None:
+        """Orthonormal columns (n, r) that span the ranges of A and Aᵀ; None where more than `most`
+        degrees of freedom are in them."""
+        A = sp.csr_matrix(self.operator.tocsr())
+        both = abs(A) + abs(A.T)
+        rows = np.flatnonzero(both.sum(axis=1))
+        if not 0 < len(rows) <= most:
+            return None
+        block = A[rows][:, rows].toarray()
+        columns = la.orth(np.hstack([block, block.T]))
+        out = np.zeros((A.shape[0], columns.shape[1]))
+        out[rows] = columns
+        return out
+
 
 @dataclass(frozen=True)
 class Coefficients:

@@ -30,7 +30,7 @@ from modal.reduction.affine import AffineFamily, Coefficients
 from modal.reduction.mass_basis import CLEAR, MassBasis
 from modal.reduction.projection import ProductSizes, projections
 from modal.reduction.reference_operator import ReferenceOperator
-from modal.types import Array, Index
+from modal.types import Array, Index, Mask
 
 SKETCHES = 32
 UNDERESTIMATE = 2.0  # by which a sketched norm may be too small (see above)
@@ -46,7 +46,8 @@ class Projected:
     sizes[g] (modal/reduction/projection.py). frequency (r,): square
     roots of the Ritz values of K_ref, in whose M-orthonormal coordinates all is. overlap (m, r):
     RᵀM V of the M-orthonormal rigid fields. resolved: rad/s, below which the basis holds every
-    reference mode; inf where it spans everything.
+    reference mode; inf where it spans everything. held (J,): K_ref⁻¹ of the ranges of A_j and A_jᵀ
+    is in the basis: A_j vanishes on the shapes orthogonal to it in K_ref.
     """
 
     matrices: Array
@@ -57,6 +58,7 @@ class Projected:
     frequency: Array
     overlap: Array
     resolved: float
+    held: Mask
 
     @property
     def size(self) -> int:
@@ -101,6 +103,7 @@ class ReducedBasis:
             np.zeros((count, 0, 0)), np.zeros((2, count, *sketches.shape[:2], 0)),
             np.array([term.symmetry for term in family.terms], dtype=np.intp),
             np.zeros((groups, 0, 0)), self.products.factors, np.zeros(0), np.zeros((0, 0)), 0.0,
+            np.zeros(count, dtype=bool),
         )  # fmt: skip
         self._images: RigidImages | None = None
         fields, self._rigid = mass_orthonormal(reference.mass, family.rigid)
@@ -130,6 +133,7 @@ class ReducedBasis:
             sizes=arrays["sizes"],
             images=np.stack([arrays["sketched"], arrays["transposed"]]),
             overlap=arrays["overlap"],
+            held=arrays["held"],
         )
         return made
 
@@ -148,7 +152,7 @@ class ReducedBasis:
             "resolved": np.array([self.resolved]),
             "matrices": on_vectors.matrices, "sizes": on_vectors.sizes,
             "sketched": on_vectors.images[0], "transposed": on_vectors.images[1],
-            "overlap": on_vectors.overlap,
+            "overlap": on_vectors.overlap, "held": on_vectors.held,
             "weights": self.reference.weights, "shift": np.array([self.reference.shift]),
         }  # fmt: skip
 
@@ -194,6 +198,13 @@ class ReducedBasis:
     def grow(self, residuals: Array) -> int:
         """Add K_ref⁻¹ of `free` residuals (n, q); returns how many directions were new."""
         return self.include(self.solve(self.free(residuals)))
+
+    def hold(self, ranges: Mapping[int, Array]) -> None:
+        """Add K_ref⁻¹ of the ranges (n, r) of operators A_j and A_jᵀ, by j."""
+        self.include(self.solve(np.hstack(list(ranges.values()))))
+        held = self._projected.held.copy()
+        held[list(ranges)] = True
+        self._projected = replace(self._projected, held=held)
 
     def include_lowest(self, count: int) -> MassBasis:
         """Add the `count` lowest modes of K_ref, and note up to which frequency all are there."""

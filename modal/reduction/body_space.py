@@ -23,7 +23,7 @@ from modal.reduction.basis import Projected, ReducedBasis
 from modal.reduction.instants import BODY, Instants
 from modal.reduction.reduced_eigen import SmallModes, solve_points
 from modal.reduction.reference_operator import ReferenceOperator
-from modal.reduction.space import SAMPLE, Space, of_part, spread
+from modal.reduction.space import SAMPLE, WIDEST, Space, of_part, spread
 from modal.types import Array, Index, Mask
 
 REACH = 200  # largest number of reference modes computed to extend the starting basis
@@ -72,6 +72,20 @@ class BodySpace(Space):
             if self.basis.resolved >= max(self.needed(few), highest):
                 break
             count *= 2
+        self._hold_dampers(span)
+
+    def _hold_dampers(self, at: Coefficients) -> None:
+        """Take up the static responses to the forces of dampers that act at a few places: the other
+        shapes know nothing of them (modal/reduction/error_bounds.py)."""
+        ranges = {}
+        for j in np.flatnonzero(at.damping.any(axis=0)):
+            term = self.family.terms[j]
+            columns = None if term.symmetry == -1 else term.local_range(WIDEST)
+            if columns is not None:
+                ranges[int(j)] = columns
+        if ranges:
+            self.basis.hold(ranges)
+            self.refresh()
 
     @property
     def basis(self) -> ReducedBasis:
@@ -234,8 +248,12 @@ class BodySpace(Space):
             columns += [kept.real, kept.imag]
         U, sizes, _ = la.svd(np.hstack(columns), full_matrices=False)
         U = U[:, sizes > KEPT * np.sqrt(self.tolerance)]
-        # With all rigid fields: what the frame prescribes is then exact here too.
-        U = np.hstack([shared.overlap.T, U / shared.frequency[:, None]])
+        # With all rigid fields, and what dampers bend: what the frame prescribes is then exact here
+        # too, and what is left out knows nothing of the dampers here too.
+        held = shared.matrices[shared.held]
+        bent = np.hstack([shared.overlap.T[:, :0], *held, *held.transpose(0, 2, 1)])
+        bent = la.orth(bent, GROUP) / shared.frequency[:, None] ** 2 if len(held) else bent
+        U = np.hstack([shared.overlap.T, U / shared.frequency[:, None], bent])
         Q, _ = la.qr(U, mode="economic")
         squares, Z = la.eigh(Q.T @ (shared.frequency[:, None] ** 2 * Q))
         outside = float(np.nanmin(np.abs(anchors.eigenvalues[:, -1]), initial=shared.resolved))

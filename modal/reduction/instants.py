@@ -149,13 +149,16 @@ class Instants(SmallMatrices):
     def complement(self) -> Array:
         """δ₁, δ₂, δ₃ (3, P), s, on shapes that the bases do not hold: the range of the symmetric
         part of the damping relative to the stiffness, and the size of its skew part. Of a body, as
-        on the Ritz vectors of K_ref from `resolved` on; else zeros."""
+        on the Ritz vectors of K_ref from `resolved` on, of the operators that are not held; else
+        zeros."""
         frequency = np.zeros(0) if self.jets else self.body.frequency
         outer = frequency >= self.resolved
         if not outer.any():
             return np.zeros((3, len(self)))
         scale = np.outer(frequency[outer], frequency[outer])
-        K, E = (A[:, outer][:, :, outer] / scale for A in (self.stiffness, self.damping))
+        rest = np.where(self.body.held, 0.0, self.at.damping)
+        damping = np.tensordot(rest, self.body.matrices[:, outer][:, :, outer], axes=1)
+        K, E = self.stiffness[:, outer][:, :, outer] / scale, damping / scale
         ratios, U = np.linalg.eigh(0.5 * (K + K.transpose(0, 2, 1)))
         root = U / np.sqrt(np.maximum(ratios, np.finfo(float).eps))[:, None]
         E = root.transpose(0, 2, 1) @ E @ root

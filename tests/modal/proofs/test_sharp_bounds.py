@@ -326,7 +326,7 @@ def test_the_bound_of_full_order_modes_of_a_basis_that_lacks_one_shape() -> None
     none = np.zeros((2, 0, 1, 1))
     projected: Any = SimpleNamespace(
         matrices=np.stack([np.eye(1), K[:1, :1]]), frequency=np.ones(1), overlap=np.zeros((0, 1)),
-        images=none, resolved=1.0,
+        images=none, resolved=1.0, held=np.zeros(2, dtype=bool),
     )  # fmt: skip
     instants = Instants.of_body(projected, point)
     modes = small(np.array([1j * ratio]))

@@ -398,6 +398,32 @@ def test_no_bound_where_damping_takes_the_stiffness_of_high_shapes_away() -> Non
     space.destroy()
 
 
+@pytest.mark.parametrize("local", [False, True])
+def test_bounds_of_modes_that_a_strong_damper_overdamps(local: bool) -> None:
+    """The basis holds how a damper at one node bends the body, also where few of its vectors are
+    used, so that no other shape knows of the damper. Where it was taken for damping of all others,
+    it took their stiffness away: bounds were infinite."""
+    body = block(4, 2, 2, "hex20", (1.0, 0.2, 0.15), material=assembly.steel, clamped="x0")
+    node = int(body.dofs.node[np.argmax(np.linalg.norm(body.dofs.coordinates, axis=1))])
+    body = assembly.attach_spring(body, node, damping=1e7)
+    points = [dict(omega=(0.0, 0.0, speed)) for speed in (0.0, 60.0)]
+    family = AffineFamily(lambda p: body.freeze(**p), points[0])
+    at = family.coefficients(points)
+    space = BodySpace(family, at, 12, 1e-8)
+    exact = [modal.solve(body.freeze(**point), k=30, backend="dense") for point in points]
+    for trained in (False, True):
+        if trained:
+            space.train(at)
+        found = (space.local(at) if local else space).solve(at)
+        values, bounds = found.modes.eigenvalues, found.bounds.error_bound
+        for lam, bound, true in zip(values, bounds, exact, strict=True):
+            apart = np.abs(lam[:, None] - true.eigenvalues) - true.error_bound
+            assert (apart.min(axis=1) <= bound).all()
+    assert ((values.imag == 0.0) & (values.real < -400.0)).any()
+    assert (bounds <= 1e-7 * np.abs(values)).all()
+    space.destroy()
+
+
 def test_a_local_space_ends_at_a_gap() -> None:
     """The first frequency that it leaves out is not next to the last wanted one, on which its
     bounds rest: here two guards lie within 3 % of it."""
