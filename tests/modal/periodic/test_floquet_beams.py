@@ -245,6 +245,31 @@ def test_modes_that_all_decay_below_the_range_of_numbers(monkeypatch: pytest.Mon
     assert found.verdict == "stable" and not found.is_complete
 
 
+def test_fewer_modes_where_steps_of_all_that_are_wanted_cannot_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of three modes two decay to nothing, in too many steps; the other has few coordinates. No
+    step is taken where the number of steps that it would be compared with is too large."""
+    mechanism = slider_crank.model(elements=1, speed_rpm=5.0, rayleigh=(0.0, 1e-3))
+    period = mechanism.period
+    assert period is not None
+    every = modal.floquet(mechanism, period, method="dense")
+    tried, decoupled = list[int](), slow_modes.decoupled_modes
+
+    def not_at_first(A: Any, t0: float, *arguments: Any, **options: Any) -> Any:
+        tried.append(A(np.array([t0])).shape[1])
+        return None if len(tried) == 1 else decoupled(A, t0, *arguments, **options)
+
+    monkeypatch.setattr(slow_modes, "decoupled_modes", not_at_first)
+    monkeypatch.setattr(slow_modes, "MOST_STEPS", 8)
+    monkeypatch.setattr(slow_modes, "second_order_monodromy", None)
+    found = modal.floquet(mechanism, period, k=3, method="reduced")
+    assert tried == [6, 2]
+    apart = np.abs(found.exponents[:, None] - every.exponents)
+    assert np.all(apart.min(axis=1) <= found.error + every.error[apart.argmin(axis=1)])
+    assert np.all(found.error < 1e-6)
+
+
 def test_a_growth_that_frozen_modes_do_not_have():
     """Inertia of the swing buckles the beam sideways: e^40 a period, and as much decay. In one
     factor of the period round-off hides what decays, and no number of steps is enough."""
