@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
 
 from assembly.errors import InputError
@@ -13,7 +14,7 @@ from assembly.system.frozen import DAMPING_PARTS, STIFFNESS_PARTS, FrozenSystem,
 from assembly.system.null_chain import null_fields, pinned_dofs
 from modal.eigen.prescribed import PrescribedMotion
 from modal.eigen.quadratic import Quadratic, in_units
-from modal.eigen.tolerances import HALF, SMALL, SURE
+from modal.eigen.tolerances import EPS, HALF, SMALL, SURE, ZERO
 from modal.proofs.all_modes import all_modes
 from modal.proofs.box import Box, box_of
 from modal.proofs.free_motion import without_translations
@@ -221,6 +222,8 @@ def _decided(system: FrozenSystem, k: int) -> Stability:
     box = box_of(quadratic)
     if box.circulatory == 0.0 and _is_resisted(small, quadratic.stiffness_parts[0]):
         return _without_modes(box)
+    if result is not None and system.n > SMALL and _is_beyond_precision(quadratic):
+        return result
     decided = _by_all_modes(small, motion, box)
     return decided if result is None or decided.verdict != WORDS[UNDECIDED] else result
 
@@ -233,6 +236,20 @@ def _by_all_modes(system: FrozenSystem, motion: PrescribedMotion | None, box: Bo
         return replace(_conclude(modes.eigenvalues, modes.bounds, MODES, box), examined_to=0.0)
     proof = COUNT if modes.complete else MODES
     return _conclude(modes.eigenvalues, modes.bounds, proof, box, modes.on_axis)
+
+
+def _is_beyond_precision(quadratic: Quadratic) -> bool:
+    """Whether no growth is to be expected, but a decay that is less than what LAPACK's eigenvalues
+    are off: ½ xᵀDx, to first order, of a shape of the symmetric stiffness."""
+    if quadratic.reversible:
+        return False
+    K, D = quadratic.stiffness_parts[0], quadratic.damping_parts[0]
+    squares, X = la.eigh(K.toarray(), quadratic.M.toarray())
+    known = squares > ZERO * squares[-1]
+    decay = 0.5 * (X * (D @ X)).sum(axis=0)[known] / np.sqrt(squares[known])
+    # Of eigenvalues of the inverse.
+    off = EPS * quadratic.n * np.sqrt(squares[known] / squares[known].min())
+    return bool((decay >= -off).all() and (decay <= off).any())
 
 
 def _is_resisted(system: FrozenSystem, symmetric: sp.csr_matrix) -> bool:

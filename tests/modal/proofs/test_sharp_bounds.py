@@ -18,6 +18,7 @@ import scipy.sparse as sp
 import modal
 from assembly import FrozenSystem
 from assembly.linalg.combination import Combination
+from modal.eigen.quadratic import Quadratic
 from modal.proofs import verdict
 from modal.proofs.box import PointBoxes, highest_growing
 from modal.proofs.judge import COUNT
@@ -309,6 +310,18 @@ def test_a_stiffness_below_what_its_sums_lose_has_no_sign(lost: float, verdict: 
     K = np.array([[1.0 - lost, -1.0], [-1.0, 1.0 - lost]])
     found = modal.stability(FrozenSystem(M=np.eye(2), D=np.eye(2), K=K))
     assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("decay", "beyond"), [(0.99, True), (1.01, False), (-1.01, False)])
+def test_lapack_does_not_tell_a_decay_below_its_round_off(decay: float, beyond: bool) -> None:
+    """n ε ω/ω_1 of the frequency; a growth is looked for."""
+    n, omega = 3, np.array([1.0, 10.0, 1000.0])
+    off = n * np.finfo(float).eps * omega
+    D = np.diag([0.1, 0.1, 2.0 * decay * off[2] * omega[2]])
+    damped = FrozenSystem(np.eye(n), D=D, K=np.diag(omega**2))
+    assert verdict._is_beyond_precision(Quadratic(damped)) == beyond
+    reversible = FrozenSystem(np.eye(n), K=np.diag(omega**2))  # the axis is a symmetry
+    assert not verdict._is_beyond_precision(Quadratic(reversible))
 
 
 def test_the_bound_of_full_order_modes_of_a_basis_that_lacks_one_shape() -> None:
