@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,16 +36,18 @@ from modal.reduction.affine import AffineFamily, Coefficients, shares_operators,
 from modal.reduction.error_bounds import unbounded
 from modal.reduction.full_order import full_modes, spot_check
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
-from modal.reduction.reduced_eigen import solve_matrices
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
-from modal.reduction.tolerances import WHOLE
+from modal.reduction.tolerances import TRAINING, WHOLE
 from modal.tracking.smooth_space import SmoothSpace
 from modal.tracking.sources import BasisError
 from modal.types import Array, Complex, Index, Mask
 
+# All modes of some points and their error bounds, NaN where there are no more.
+AllModes = Callable[[Index], tuple[Complex, Array]]
 # Certified modes, what proves that no other is unstable (modal/proofs/judge.py), which of them
-# cannot grow, and which points have a finite box of possible instability.
-Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask]
+# cannot grow, which points have a finite box of possible instability, and all modes, if they are
+# known.
+Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask, AllModes | None]
 
 VALIDATION = 60  # seeded random points that complete the training
 
@@ -159,7 +162,11 @@ class SpaceMethod(Method):
         """Modes, and what is known of all others: nothing."""
         found = space.solve(points)
         none = np.zeros(found.modes.eigenvalues.shape, dtype=bool)
-        return found, np.full(len(points), MODES, dtype=np.int8), none, none[:, 0]
+        return found, np.full(len(points), MODES, dtype=np.int8), none, none[:, 0], None
+
+    def symmetric(self, points: Any) -> Mask:
+        """Points (P,) whose spectrum is symmetric to the imaginary axis."""
+        raise NotImplementedError
 
     def trained(self, space: Any, points: Any) -> CertifiedModes:
         """Grow the space on points; the modes there."""
@@ -215,19 +222,18 @@ class SpaceMethod(Method):
             apart[left] = self.whole_is_full and space.complete
             for p, verdict in zip(left, judged, strict=True):
                 verdicts[p] = verdict
-        full, final = FullMethod(self.grid, self.k), self.by_all_modes(verdicts, at)
+        full = FullMethod(self.grid, self.k)
+        self.by_all_modes(verdicts, at)
         decided = [
             full.verdict(p, v, self.frozen(at, i))
-            if v is None or (v.verdict == UNDECIDED and not final[i])
+            if v is None or (v.verdict == UNDECIDED and not v.final)
             else v
             for i, (p, v) in enumerate(zip(points, verdicts, strict=True))
         ]
         return columns(decided, apart)
 
-    def by_all_modes(self, verdicts: list[Verdict | None], at: Any) -> Mask:
-        """Decide undecided points (P,) of a tile together, where all modes may; of whose modes
-        LAPACK cannot tell more."""
-        return np.zeros(len(verdicts), dtype=bool)
+    def by_all_modes(self, verdicts: list[Verdict | None], at: Any) -> None:
+        """Decide undecided points (P,) of a tile together, where all modes may."""
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """The space of the whole map."""
@@ -267,9 +273,7 @@ class SpaceMethod(Method):
         no proof is possible. Of whole matrices a few points at once: all modes of one take as many
         numbers as its state matrix.
         """
-        size = len(at)
-        if self.whole_is_full or space.complete:
-            size = max(1, ENTRIES // (2 * self.family.n) ** 2)
+        size = max(1, ENTRIES // (2 * self.family.n) ** 2) if space.complete else len(at)
         parts = [np.arange(start, min(start + size, len(at))) for start in range(0, len(at), size)]
         judged = [self._judged(space, at.take(part), proved) for part in parts]
         return [v for verdicts, _ in judged for v in verdicts], np.concatenate(
@@ -278,9 +282,18 @@ class SpaceMethod(Method):
 
     def _judged(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
         """The same, of points that are solved together."""
-        found, proof, beyond, provable = self.proved(space, at)
+        found, proof, beyond, provable, all_modes = self.proved(space, at)
         needed, lam, bounds = self._needed(space, found)
         verdicts = [judge(*each) for each in zip(lam, bounds, proof, beyond, strict=True)]
+        left = _undecided(verdicts)
+        if all_modes is not None and left.size:
+            values, bounds = all_modes(left)
+            final = beyond_precision(values, self.symmetric(at.take(left)))
+            for p, lam_p, bound, last in zip(left, values, bounds, final, strict=True):
+                above = judge(lam_p, SURE * bound)
+                verdicts[p] = (
+                    replace(verdicts[p], final=last) if above.verdict == UNDECIDED else above
+                )
         if proved:
             open_ = np.array([verdict.proof == MODES for verdict in verdicts])
             needed = np.where(open_ & provable, np.minimum(needed, self.tolerance), needed)
@@ -335,7 +348,12 @@ class BodyMethod(SpaceMethod):
         found, proof = space.proved(points)
         highest = space.box.at(points).angular_frequency[:, None]
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
-        return found, proof, beyond[:, : space.wanted], space.provable(points)
+        whole = space.complete and space.coordinates is None
+        every = partial(space.all_modes, found) if whole else None
+        return found, proof, beyond[:, : space.wanted], space.provable(points), every
+
+    def symmetric(self, points: Coefficients) -> Mask:
+        return np.asarray(self.family.conservative(points) | ~points.damping.any(axis=1))
 
     def trained(self, space: ProvingSpace, points: Coefficients) -> CertifiedModes:
         """Where no box proves a thing a basis of more than half of the shapes takes all of them."""
@@ -348,17 +366,12 @@ class BodyMethod(SpaceMethod):
             space.fill()
         return found
 
-    def by_all_modes(self, verdicts: list[Verdict | None], at: Coefficients) -> Mask:
+    def by_all_modes(self, verdicts: list[Verdict | None], at: Coefficients) -> None:
         """Where modes may decay, up to 300 degrees of freedom, if that decides half of the first
         five."""
-        final, space, left = super().by_all_modes(verdicts, at), self.space, _undecided(verdicts)
-        if space.complete and left.size:
-            points = at.take(left)
-            symmetric = self.family.conservative(points) | ~points.damping.any(axis=1)
-            modes, _ = space.selected(space.on(points), every=True)
-            final[left] = beyond_precision(modes.eigenvalues, symmetric)
+        space, left = self.space, _undecided(verdicts)
         if space.complete or not (left.size and space.box.damped) or self.family.n > ALL_MODES:
-            return final
+            return
         if self._whole is None:
             self._whole = space.branch(self.tolerance)
             self._whole.fill()
@@ -370,7 +383,6 @@ class BodyMethod(SpaceMethod):
                 verdicts[i] = verdict
             if 2 * len(decided) < len(some):
                 break
-        return final
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
         """From the tile's corners and middle; none where only all modes can prove anything, or
@@ -416,6 +428,8 @@ class StackMethod(SpaceMethod):
     solver = "reduced basis of every tile"
     family: StackFamily
     whole_is_full = True
+    # Points that their basis was made for, and their modes on it.
+    _trained: tuple[Array, CertifiedModes] | None = None
     _band: Slices = ()  # whose points the family has
     prepare, restore = Method.prepare, Method.restore  # tiles share nothing
 
@@ -441,8 +455,9 @@ class StackMethod(SpaceMethod):
 
     def proved(self, space: Any, points: Array) -> Proved:
         """By all modes where the basis holds them; else none grows where a box holds none."""
-        k = space.wanted
-        every = space.solve(points, every=space.complete)
+        k, trained = space.wanted, self._trained
+        known = not space.complete and trained is not None and np.array_equal(trained[0], points)
+        every = trained[1] if known else space.solve(points, every=space.complete)
         growth, bound = every.modes.eigenvalues.real[:, k:], every.bounds.error_bound[:, k:]
         decays = (growth < -SURE * bound) | np.isnan(growth)  # not where a bound is not known
         counted = decays.all(axis=1) & space.complete
@@ -451,33 +466,40 @@ class StackMethod(SpaceMethod):
         proof = np.where(counted | empty, COUNT, MODES).astype(np.int8)
         found = every.first(k)
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
-        return found, proof, settled, np.full(len(points), not space.complete)
+        modes, bounds = every.modes.eigenvalues, every.bounds.error_bound
+        everything = (lambda left: (modes[left], bounds[left])) if space.complete else None
+        return found, proof, settled, np.full(len(points), not space.complete), everything
 
-    def by_all_modes(self, verdicts: list[Verdict | None], at: Array) -> Mask:
-        final, left = super().by_all_modes(verdicts, at), _undecided(verdicts)
-        if left.size:
-            symmetric = [Quadratic(self.family.system(p)).reversible for p in at[left]]
-            modes = solve_matrices(self.family.motion.matrices(at[left]), self.k, every=True)
-            final[left] = beyond_precision(modes.eigenvalues, np.array(symmetric))
-        return final
+    def symmetric(self, points: Array) -> Mask:
+        return np.array([Quadratic(self.family.system(p)).reversible for p in points])
 
     def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
         """From some of the points, checked; the whole space where that is small."""
-        n, at, self.space = self.family.n, points.take(left), None
+        n, at, self.space, self._trained = self.family.n, points.take(left), None, None
         checked = self.grid.drawn(self.checks, seed=9)
         try:
             space = SmoothSpace(self.family, at, self.k, self.tolerance, whole=n)
-            whole, some = space.completed(), at.take(spread(len(at), 5))
+            whole, some = space.completed(), at.take(spread(len(at), TRAINING))
             if n <= WHOLE or self._counts(space, whole, some):
                 space = whole
             if not space.complete:
-                space.train(at)
+                self._grow(space, at)
         except BasisError:
             return None
         self.space = space
         held = [self.family.points[p] for p in at]
         spot_check(space, [point for point in checked if point in held], self.checks)
         return space
+
+    def _grow(self, space: SmoothSpace, points: Array) -> None:
+        """Grow a basis on a few of the points that it fails, until it fails none."""
+        size, failing = 0, np.arange(len(points))
+        while failing.size and space.V.shape[1] > size:
+            size = space.V.shape[1]
+            space.train(points[failing[spread(len(failing), TRAINING)]])
+            found = space.solve(points)
+            failing = np.flatnonzero(space.accepted(found).max(axis=1) > 1.0)
+        self._trained = points, found
 
     def _empty(self, points: Array, eigenvalues: Complex) -> Mask:
         """Points whose box holds no mode, from some of their modes (P, m)."""
@@ -488,7 +510,9 @@ class StackMethod(SpaceMethod):
     def _counts(self, space: SmoothSpace, whole: SmoothSpace, some: Array) -> bool:
         """Whether all modes of every point prove what no box does."""
         boxed = self._empty(some, space.solve(some).modes.eigenvalues).any()
-        return not boxed and bool((self.proved(whole, some)[1] == COUNT).all())
+        return not boxed and all(
+            (self.proved(whole, one)[1] == COUNT).all() for one in some[:, None]
+        )
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         return None
@@ -499,7 +523,7 @@ class StackMethod(SpaceMethod):
             return None
         if needed.max() < self.tolerance:
             self.space.tolerance = max(float(needed.min()), SHARPEST)
-            self.space.train(at.take(left))
+            self._grow(self.space, at.take(left))
         return self.space if needed.max() < self.tolerance else self.space.completed()
 
 

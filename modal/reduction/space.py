@@ -51,13 +51,15 @@ class CertifiedModes:
     """Modes of P points on a space, with their error bounds.
 
     instants: the points, `Instants` or other `SmallMatrices`.
-    prescribed (P, k): the kinematics of the frame prescribe the mode; these are last.
+    prescribed (P, k): the kinematics of the frame prescribe the mode; these are last. every: all
+    others of the small problems, where they are known.
     """
 
     instants: Any
     modes: SmallModes
     bounds: ErrorBounds
     prescribed: Mask
+    every: SmallModes | None = None
 
     def first(self, k: int) -> CertifiedModes:
         """The first k modes of every point."""

@@ -304,8 +304,7 @@ def test_lapack_is_not_asked_what_it_cannot_tell(monkeypatch: pytest.MonkeyPatch
         found = stability_map(model, over=axes, k=k, checks=0, progress=False)
         assert np.all(found.verdict.sel(n=[0.001, 0.002]) == -1)
         assert np.all(found.verdict.sel(n=3.0) == 2)
-        assert set(asked) <= {3.0} and bool(asked) == (k == 1)  # flutter above the lowest mode
-        asked.clear()
+        assert not asked  # flutter above the lowest mode too comes from the modes of the tile
     for n in axes["n"][:2]:
         assert stability(model.freeze(float(n), 1.0), 3).verdict == "undecided"
 
