@@ -49,7 +49,6 @@ AllModes = Callable[[Index], tuple[Complex, Array]]
 # known.
 Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask, AllModes | None]
 
-VALIDATION = 60  # seeded random points that complete the training
 
 
 class Method:
@@ -175,7 +174,7 @@ class SpaceMethod(Method):
 
     def training(self) -> list[Any]:
         """Points on which the space is grown first, and those on which it is completed."""
-        drawn = self.grid.drawn(VALIDATION, seed=3)
+        drawn = self.grid.validation()
         return [self.family.coefficients(points) for points in (self.grid.training(), drawn)]
 
     def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
@@ -317,7 +316,7 @@ class BodyMethod(SpaceMethod):
         training = grid.training()
         terms_of = terms_together(grid.model, grid.constants, grid.names)
         self.family = AffineFamily(grid.freeze, training[0], terms_of)
-        drawn = grid.drawn(VALIDATION, seed=3)
+        drawn = grid.validation()
         self.span = self.family.coefficients(training + drawn + grid.smallest())
         self._sizes = len(training), len(drawn)
         self._last: tuple[Slices, tuple[AffineFamily, Coefficients]] | None = None
