@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,13 +41,12 @@ from modal.tracking.smooth_space import SmoothSpace
 from modal.tracking.sources import BasisError
 from modal.types import Array, Complex, Index, Mask
 
-# All modes of some points and their error bounds, NaN where there are no more.
-AllModes = Callable[[Index], tuple[Complex, Array]]
 # Certified modes, what proves that no other is unstable (modal/proofs/judge.py), which of them
-# cannot grow, which points have a finite box of possible instability, and all modes, if they are
-# known.
-Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask, AllModes | None]
-
+# cannot grow, and which points have a finite box of possible instability.
+Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask]
+# All eigenvalues of some points and their error bounds, NaN where there are no more, and which
+# spectra are symmetric to the imaginary axis.
+AllModes = tuple[Complex, Array, Mask]
 
 
 class Method:
@@ -161,11 +159,11 @@ class SpaceMethod(Method):
         """Modes, and what is known of all others: nothing."""
         found = space.solve(points)
         none = np.zeros(found.modes.eigenvalues.shape, dtype=bool)
-        return found, np.full(len(points), MODES, dtype=np.int8), none, none[:, 0], None
+        return found, np.full(len(points), MODES, dtype=np.int8), none, none[:, 0]
 
-    def symmetric(self, points: Any) -> Mask:
-        """Points (P,) whose spectrum is symmetric to the imaginary axis."""
-        raise NotImplementedError
+    def all_modes(self, space: Any, points: Any, found: Any, left: Index) -> AllModes | None:
+        """Of some of the points, from what was found of all; None where they are not known."""
+        return None
 
     def trained(self, space: Any, points: Any) -> CertifiedModes:
         """Grow the space on points; the modes there."""
@@ -281,18 +279,16 @@ class SpaceMethod(Method):
 
     def _judged(self, space: Space, at: Any, proved: bool) -> tuple[list[Verdict], Array]:
         """The same, of points that are solved together."""
-        found, proof, beyond, provable, all_modes = self.proved(space, at)
+        found, proof, beyond, provable = self.proved(space, at)
         needed, lam, bounds = self._needed(space, found)
         verdicts = [judge(*each) for each in zip(lam, bounds, proof, beyond, strict=True)]
         left = _undecided(verdicts)
-        if all_modes is not None and left.size:
-            values, bounds = all_modes(left)
-            final = beyond_precision(values, self.symmetric(at.take(left)))
-            for p, lam_p, bound, last in zip(left, values, bounds, final, strict=True):
-                above = judge(lam_p, SURE * bound)
-                verdicts[p] = (
-                    replace(verdicts[p], final=last) if above.verdict == UNDECIDED else above
-                )
+        every = self.all_modes(space, at, found, left) if left.size else None
+        if every is not None:
+            final = beyond_precision(every[0], every[2])
+            for p, values, bound, last in zip(left, *every[:2], final, strict=True):
+                above, below = judge(values, SURE * bound), replace(verdicts[p], final=last)
+                verdicts[p] = below if above.verdict == UNDECIDED else above
         if proved:
             open_ = np.array([verdict.proof == MODES for verdict in verdicts])
             needed = np.where(open_ & provable, np.minimum(needed, self.tolerance), needed)
@@ -347,12 +343,14 @@ class BodyMethod(SpaceMethod):
         found, proof = space.proved(points)
         highest = space.box.at(points).angular_frequency[:, None]
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
-        whole = space.complete and space.coordinates is None
-        every = partial(space.all_modes, found) if whole else None
-        return found, proof, beyond[:, : space.wanted], space.provable(points), every
+        return found, proof, beyond[:, : space.wanted], space.provable(points)
 
-    def symmetric(self, points: Coefficients) -> Mask:
-        return np.asarray(self.family.conservative(points) | ~points.damping.any(axis=1))
+    def all_modes(self, space: Any, points: Any, found: Any, left: Index) -> AllModes | None:
+        if not space.complete or space.coordinates is not None:
+            return None
+        at = points.take(left)
+        symmetric = self.family.conservative(at) | ~at.damping.any(axis=1)
+        return (*space.all_modes(found, left), np.asarray(symmetric))
 
     def trained(self, space: ProvingSpace, points: Coefficients) -> CertifiedModes:
         """Where no box proves a thing a basis of more than half of the shapes takes all of them."""
@@ -427,8 +425,7 @@ class StackMethod(SpaceMethod):
     solver = "reduced basis of every tile"
     family: StackFamily
     whole_is_full = True
-    # Points that their basis was made for, and their modes on it.
-    _trained: tuple[Array, CertifiedModes] | None = None
+    _trained: tuple[Array, Any] = np.zeros(0), None  # points that made their basis, modes on it
     _band: Slices = ()  # whose points the family has
     prepare, restore = Method.prepare, Method.restore  # tiles share nothing
 
@@ -454,27 +451,29 @@ class StackMethod(SpaceMethod):
 
     def proved(self, space: Any, points: Array) -> Proved:
         """By all modes where the basis holds them; else none grows where a box holds none."""
-        k, trained = space.wanted, self._trained
-        known = not space.complete and trained is not None and np.array_equal(trained[0], points)
-        every = trained[1] if known else space.solve(points, every=space.complete)
+        k, (trained, every) = space.wanted, self._trained
+        if space.complete or not np.array_equal(trained, points):
+            every = space.solve(points, every=space.complete)
         growth, bound = every.modes.eigenvalues.real[:, k:], every.bounds.error_bound[:, k:]
         decays = (growth < -SURE * bound) | np.isnan(growth)  # not where a bound is not known
         counted = decays.all(axis=1) & space.complete
         empty = np.zeros(len(points), dtype=bool)
         empty[~counted] = self._empty(points[~counted], every.modes.eigenvalues[~counted])
         proof = np.where(counted | empty, COUNT, MODES).astype(np.int8)
-        found = every.first(k)
+        found = replace(every.first(k), every=every)
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
-        modes, bounds = every.modes.eigenvalues, every.bounds.error_bound
-        everything = (lambda left: (modes[left], bounds[left])) if space.complete else None
-        return found, proof, settled, np.full(len(points), not space.complete), everything
+        return found, proof, settled, np.full(len(points), not space.complete)
 
-    def symmetric(self, points: Array) -> Mask:
-        return np.array([Quadratic(self.family.system(p)).reversible for p in points])
+    def all_modes(self, space: Any, points: Any, found: Any, left: Index) -> AllModes | None:
+        if not space.complete:
+            return None
+        modes, bounds = found.every.modes, found.every.bounds
+        symmetric = [Quadratic(self.family.system(p)).reversible for p in points[left]]
+        return modes.eigenvalues[left], bounds.error_bound[left], np.array(symmetric)
 
     def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
         """From some of the points, checked; the whole space where that is small."""
-        n, at, self.space, self._trained = self.family.n, points.take(left), None, None
+        n, at, self.space = self.family.n, points.take(left), None
         checked = self.grid.drawn(self.checks, seed=9)
         try:
             space = SmoothSpace(self.family, at, self.k, self.tolerance, whole=n)
@@ -509,9 +508,7 @@ class StackMethod(SpaceMethod):
     def _counts(self, space: SmoothSpace, whole: SmoothSpace, some: Array) -> bool:
         """Whether all modes of every point prove what no box does."""
         boxed = self._empty(some, space.solve(some).modes.eigenvalues).any()
-        return not boxed and all(
-            (self.proved(whole, one)[1] == COUNT).all() for one in some[:, None]
-        )
+        return not boxed and all(self.proved(whole, p)[1] == COUNT for p in some[:, None])
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         return None

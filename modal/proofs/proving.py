@@ -168,11 +168,11 @@ class ProvingSpace(BodySpace):
     def all_modes(self, found: CertifiedModes, index: Index) -> tuple[Complex, Array]:
         """All eigenvalues (p, m) of some of the points of a complete space, and their bounds; NaN
         where the frame prescribes them."""
-        instants, every = found.instants.taken(index), found.every
-        if every is None:
+        instants = found.instants.taken(index)
+        if found.every is None:
             modes = SmallModes.without(*self.selected(instants, every=True))
         else:
-            modes = every.points(index)
+            modes = found.every.points(index)
         return modes.eigenvalues, error_bounds(instants, modes).error_bound
 
     def _without_modes(self, boxes: PointBoxes, at: Coefficients) -> NDArray[np.int8]:

@@ -52,14 +52,14 @@ class CertifiedModes:
 
     instants: the points, `Instants` or other `SmallMatrices`.
     prescribed (P, k): the kinematics of the frame prescribe the mode; these are last. every: all
-    others of the small problems, where they are known.
+    others of the small problems, with or without bounds, where they are known.
     """
 
     instants: Any
     modes: SmallModes
     bounds: ErrorBounds
     prescribed: Mask
-    every: SmallModes | None = None
+    every: Any = None
 
     def first(self, k: int) -> CertifiedModes:
         """The first k modes of every point."""
