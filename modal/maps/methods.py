@@ -237,14 +237,11 @@ class SpaceMethod(Method):
         return self.space
 
     def _private(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
-        """A space that is trained on these points only: on some, then on those that fail."""
+        """A space that is trained on these points only."""
         if self.space.complete:
             return None
         private = self.space.branch(max(float(needed.min()), SHARPEST))
-        private.train(at.take(left[spread(len(left), SAMPLE)]))
-        failing = private.accepted(private.solve(at.take(left))).max(axis=1) > 1.0
-        if failing.any():
-            private.train(at.take(left[failing]))
+        private.train_on_few(at.take(left), SAMPLE)
         return private
 
     def _needed(self, space: Space, found: CertifiedModes) -> tuple[Array, Complex, Array]:
@@ -481,23 +478,13 @@ class StackMethod(SpaceMethod):
             if n <= WHOLE or self._counts(space, whole, some):
                 space = whole
             if not space.complete:
-                self._grow(space, at)
+                self._trained = at, space.train_on_few(at, TRAINING)
         except BasisError:
             return None
         self.space = space
         held = [self.family.points[p] for p in at]
         spot_check(space, [point for point in checked if point in held], self.checks)
         return space
-
-    def _grow(self, space: SmoothSpace, points: Array) -> None:
-        """Grow a basis on a few of the points that it fails, until it fails none."""
-        size, failing = 0, np.arange(len(points))
-        while failing.size and space.V.shape[1] > size:
-            size = space.V.shape[1]
-            space.train(points[failing[spread(len(failing), TRAINING)]])
-            found = space.solve(points)
-            failing = np.flatnonzero(space.accepted(found).max(axis=1) > 1.0)
-        self._trained = points, found
 
     def _empty(self, points: Array, eigenvalues: Complex) -> Mask:
         """Points whose box holds no mode, from some of their modes (P, m)."""
@@ -519,7 +506,7 @@ class StackMethod(SpaceMethod):
             return None
         if needed.max() < self.tolerance:
             self.space.tolerance = max(float(needed.min()), SHARPEST)
-            self._grow(self.space, at.take(left))
+            self._trained = at.take(left), self.space.train_on_few(at.take(left), TRAINING)
         return self.space if needed.max() < self.tolerance else self.space.completed()
 
 

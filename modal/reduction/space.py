@@ -163,6 +163,16 @@ class Space:
             found = self.solve(at)
         return found if at is points else self.solve(points)
 
+    def train_on_few(self, points: Any, few: int) -> CertifiedModes:
+        """As `train`, on so many of the points that fail at a time."""
+        failing, before = np.arange(len(points)), np.inf
+        while 0 < len(failing) < before:
+            before = len(failing)
+            self.train(points.take(failing[spread(len(failing), few)]))
+            found = self.solve(points)
+            failing = np.flatnonzero(self.accepted(found).max(axis=1) > 1.0)
+        return found
+
     def train_for_good(self, points: Any) -> float:
         """As `train`, then release the factorizations; the largest error_bound / allowed."""
         try:
