@@ -37,6 +37,7 @@ from modal.transient.equations import (
     potential,
 )
 from modal.transient.small_steps import GAUSS, SmallMotion, batches
+from modal.transient.tolerances import INSTANTS
 from modal.types import Array, Complex
 
 RECORDS = 65  # instants of a period that are tracked by default, and where coordinates are taken
@@ -61,9 +62,8 @@ class Unfrozen:
         period: float | None = None,
         progress: bool | None = False,
         small: int = 24,
-        count: int = 12,
     ) -> None:
-        """Of up to `small` degrees of freedom, or on the k lowest frozen modes of so many
+        """Of up to `small` degrees of freedom, or on the k lowest frozen modes of a few
         instants."""
         span = min(t1 - t0, period or np.inf)
         reduced = on_basis(model, t0, span, k)
@@ -74,7 +74,7 @@ class Unfrozen:
             self.motion = InterpolatedMotion.of(self.source, t0, t1)
         self._shapes, self.basis = np.eye(n), None
         if reduced is not None or n > small:
-            times = (t0 + span * np.linspace(0.0, 1.0, count)).tolist()
+            times = (t0 + span * np.linspace(0.0, 1.0, INSTANTS)).tolist()
             instants = shown(times, "frozen modes as a basis", "instant", progress)
             V = self._shapes = modal_basis(self.motion or self.source, instants, k + GUARD)
             self.basis = V if reduced is None else np.asarray(reduced.lift(V))

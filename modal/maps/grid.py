@@ -20,6 +20,7 @@ from modal.reduction.space import spread
 from modal.tracking.sweep import check_over, is_swept
 from modal.types import Array
 
+VALIDATION = 60  # random points that complete the training, at most
 TRAINING_SIDE = {2: 5, 3: 4}  # points a side of the first training grid, by number of parameters
 
 
@@ -114,6 +115,10 @@ class Grid:
         return [
             self.point(i) for i in itertools.product(*(spread(size, side) for size in self.shape))
         ]
+
+    def validation(self) -> list[dict[str, float]]:
+        """Seeded random points that complete the training, about a tenth of the map."""
+        return self.drawn(min(VALIDATION, 1 + self.count // 10), seed=3)
 
     def smallest(self) -> list[dict[str, float]]:
         """Points where one parameter, or all of them, have their smallest size.

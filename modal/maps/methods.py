@@ -35,9 +35,8 @@ from modal.reduction.affine import AffineFamily, Coefficients, shares_operators,
 from modal.reduction.error_bounds import unbounded
 from modal.reduction.full_order import full_modes, spot_check
 from modal.reduction.link_space import LinkFamily, LinkPoints, LinkSpace, linked, same_links
-from modal.reduction.reduced_eigen import solve_matrices
 from modal.reduction.space import SAMPLE, CertifiedModes, Space, spread
-from modal.reduction.tolerances import WHOLE
+from modal.reduction.tolerances import TRAINING, WHOLE
 from modal.tracking.smooth_space import SmoothSpace
 from modal.tracking.sources import BasisError
 from modal.types import Array, Complex, Index, Mask
@@ -45,8 +44,9 @@ from modal.types import Array, Complex, Index, Mask
 # Certified modes, what proves that no other is unstable (modal/proofs/judge.py), which of them
 # cannot grow, and which points have a finite box of possible instability.
 Proved = tuple[CertifiedModes, NDArray[np.int8], Mask, Mask]
-
-VALIDATION = 60  # seeded random points that complete the training
+# All eigenvalues of some points and their error bounds, NaN where there are no more, and which
+# spectra are symmetric to the imaginary axis.
+AllModes = tuple[Complex, Array, Mask]
 
 
 class Method:
@@ -161,6 +161,10 @@ class SpaceMethod(Method):
         none = np.zeros(found.modes.eigenvalues.shape, dtype=bool)
         return found, np.full(len(points), MODES, dtype=np.int8), none, none[:, 0]
 
+    def all_modes(self, space: Any, points: Any, found: Any, left: Index) -> AllModes | None:
+        """Of some of the points, from what was found of all; None where they are not known."""
+        return None
+
     def trained(self, space: Any, points: Any) -> CertifiedModes:
         """Grow the space on points; the modes there."""
         found: CertifiedModes = space.train(points)
@@ -168,7 +172,7 @@ class SpaceMethod(Method):
 
     def training(self) -> list[Any]:
         """Points on which the space is grown first, and those on which it is completed."""
-        drawn = self.grid.drawn(VALIDATION, seed=3)
+        drawn = self.grid.validation()
         return [self.family.coefficients(points) for points in (self.grid.training(), drawn)]
 
     def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
@@ -215,33 +219,29 @@ class SpaceMethod(Method):
             apart[left] = self.whole_is_full and space.complete
             for p, verdict in zip(left, judged, strict=True):
                 verdicts[p] = verdict
-        full, final = FullMethod(self.grid, self.k), self.by_all_modes(verdicts, at)
+        full = FullMethod(self.grid, self.k)
+        self.by_all_modes(verdicts, at)
         decided = [
             full.verdict(p, v, self.frozen(at, i))
-            if v is None or (v.verdict == UNDECIDED and not final[i])
+            if v is None or (v.verdict == UNDECIDED and not v.final)
             else v
             for i, (p, v) in enumerate(zip(points, verdicts, strict=True))
         ]
         return columns(decided, apart)
 
-    def by_all_modes(self, verdicts: list[Verdict | None], at: Any) -> Mask:
-        """Decide undecided points (P,) of a tile together, where all modes may; of whose modes
-        LAPACK cannot tell more."""
-        return np.zeros(len(verdicts), dtype=bool)
+    def by_all_modes(self, verdicts: list[Verdict | None], at: Any) -> None:
+        """Decide undecided points (P,) of a tile together, where all modes may."""
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         """The space of the whole map."""
         return self.space
 
     def _private(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
-        """A space that is trained on these points only: on some, then on those that fail."""
+        """A space that is trained on these points only."""
         if self.space.complete:
             return None
         private = self.space.branch(max(float(needed.min()), SHARPEST))
-        private.train(at.take(left[spread(len(left), SAMPLE)]))
-        failing = private.accepted(private.solve(at.take(left))).max(axis=1) > 1.0
-        if failing.any():
-            private.train(at.take(left[failing]))
+        private.train_on_few(at.take(left), SAMPLE)
         return private
 
     def _needed(self, space: Space, found: CertifiedModes) -> tuple[Array, Complex, Array]:
@@ -267,9 +267,7 @@ class SpaceMethod(Method):
         no proof is possible. Of whole matrices a few points at once: all modes of one take as many
         numbers as its state matrix.
         """
-        size = len(at)
-        if self.whole_is_full or space.complete:
-            size = max(1, ENTRIES // (2 * self.family.n) ** 2)
+        size = max(1, ENTRIES // (2 * self.family.n) ** 2) if space.complete else len(at)
         parts = [np.arange(start, min(start + size, len(at))) for start in range(0, len(at), size)]
         judged = [self._judged(space, at.take(part), proved) for part in parts]
         return [v for verdicts, _ in judged for v in verdicts], np.concatenate(
@@ -281,6 +279,13 @@ class SpaceMethod(Method):
         found, proof, beyond, provable = self.proved(space, at)
         needed, lam, bounds = self._needed(space, found)
         verdicts = [judge(*each) for each in zip(lam, bounds, proof, beyond, strict=True)]
+        left = _undecided(verdicts)
+        every = self.all_modes(space, at, found, left) if left.size else None
+        if every is not None:
+            final = beyond_precision(every[0], every[2])
+            for p, values, bound, last in zip(left, *every[:2], final, strict=True):
+                above, below = judge(values, SURE * bound), replace(verdicts[p], final=last)
+                verdicts[p] = below if above.verdict == UNDECIDED else above
         if proved:
             open_ = np.array([verdict.proof == MODES for verdict in verdicts])
             needed = np.where(open_ & provable, np.minimum(needed, self.tolerance), needed)
@@ -304,7 +309,7 @@ class BodyMethod(SpaceMethod):
         training = grid.training()
         terms_of = terms_together(grid.model, grid.constants, grid.names)
         self.family = AffineFamily(grid.freeze, training[0], terms_of)
-        drawn = grid.drawn(VALIDATION, seed=3)
+        drawn = grid.validation()
         self.span = self.family.coefficients(training + drawn + grid.smallest())
         self._sizes = len(training), len(drawn)
         self._last: tuple[Slices, tuple[AffineFamily, Coefficients]] | None = None
@@ -337,6 +342,13 @@ class BodyMethod(SpaceMethod):
         beyond = np.abs(found.modes.eigenvalues.imag) > highest + found.bounds.error_bound
         return found, proof, beyond[:, : space.wanted], space.provable(points)
 
+    def all_modes(self, space: Any, points: Any, found: Any, left: Index) -> AllModes | None:
+        if not space.complete or space.coordinates is not None:
+            return None
+        at = points.take(left)
+        symmetric = self.family.conservative(at) | ~at.damping.any(axis=1)
+        return (*space.all_modes(found, left), np.asarray(symmetric))
+
     def trained(self, space: ProvingSpace, points: Coefficients) -> CertifiedModes:
         """Where no box proves a thing a basis of more than half of the shapes takes all of them."""
         half = self.family.n // 2
@@ -348,17 +360,12 @@ class BodyMethod(SpaceMethod):
             space.fill()
         return found
 
-    def by_all_modes(self, verdicts: list[Verdict | None], at: Coefficients) -> Mask:
+    def by_all_modes(self, verdicts: list[Verdict | None], at: Coefficients) -> None:
         """Where modes may decay, up to 300 degrees of freedom, if that decides half of the first
         five."""
-        final, space, left = super().by_all_modes(verdicts, at), self.space, _undecided(verdicts)
-        if space.complete and left.size:
-            points = at.take(left)
-            symmetric = self.family.conservative(points) | ~points.damping.any(axis=1)
-            modes, _ = space.selected(space.on(points), every=True)
-            final[left] = beyond_precision(modes.eigenvalues, symmetric)
+        space, left = self.space, _undecided(verdicts)
         if space.complete or not (left.size and space.box.damped) or self.family.n > ALL_MODES:
-            return final
+            return
         if self._whole is None:
             self._whole = space.branch(self.tolerance)
             self._whole.fill()
@@ -370,7 +377,6 @@ class BodyMethod(SpaceMethod):
                 verdicts[i] = verdict
             if 2 * len(decided) < len(some):
                 break
-        return final
 
     def local(self, tile: Slices, points: Coefficients, left: Index, needed: Array) -> Any:
         """From the tile's corners and middle; none where only all modes can prove anything, or
@@ -416,6 +422,7 @@ class StackMethod(SpaceMethod):
     solver = "reduced basis of every tile"
     family: StackFamily
     whole_is_full = True
+    _trained: tuple[Array, Any] = np.zeros(0), None  # points that made their basis, modes on it
     _band: Slices = ()  # whose points the family has
     prepare, restore = Method.prepare, Method.restore  # tiles share nothing
 
@@ -441,25 +448,25 @@ class StackMethod(SpaceMethod):
 
     def proved(self, space: Any, points: Array) -> Proved:
         """By all modes where the basis holds them; else none grows where a box holds none."""
-        k = space.wanted
-        every = space.solve(points, every=space.complete)
+        k, (trained, every) = space.wanted, self._trained
+        if space.complete or not np.array_equal(trained, points):
+            every = space.solve(points, every=space.complete)
         growth, bound = every.modes.eigenvalues.real[:, k:], every.bounds.error_bound[:, k:]
         decays = (growth < -SURE * bound) | np.isnan(growth)  # not where a bound is not known
         counted = decays.all(axis=1) & space.complete
         empty = np.zeros(len(points), dtype=bool)
         empty[~counted] = self._empty(points[~counted], every.modes.eigenvalues[~counted])
         proof = np.where(counted | empty, COUNT, MODES).astype(np.int8)
-        found = every.first(k)
+        found = replace(every.first(k), every=every)
         settled = np.broadcast_to(empty[:, None], found.prescribed.shape)
         return found, proof, settled, np.full(len(points), not space.complete)
 
-    def by_all_modes(self, verdicts: list[Verdict | None], at: Array) -> Mask:
-        final, left = super().by_all_modes(verdicts, at), _undecided(verdicts)
-        if left.size:
-            symmetric = [Quadratic(self.family.system(p)).reversible for p in at[left]]
-            modes = solve_matrices(self.family.motion.matrices(at[left]), self.k, every=True)
-            final[left] = beyond_precision(modes.eigenvalues, np.array(symmetric))
-        return final
+    def all_modes(self, space: Any, points: Any, found: Any, left: Index) -> AllModes | None:
+        if not space.complete:
+            return None
+        modes, bounds = found.every.modes, found.every.bounds
+        symmetric = [Quadratic(self.family.system(p)).reversible for p in points[left]]
+        return modes.eigenvalues[left], bounds.error_bound[left], np.array(symmetric)
 
     def local(self, tile: Slices, points: Any, left: Index, needed: Array) -> Any:
         """From some of the points, checked; the whole space where that is small."""
@@ -467,11 +474,11 @@ class StackMethod(SpaceMethod):
         checked = self.grid.drawn(self.checks, seed=9)
         try:
             space = SmoothSpace(self.family, at, self.k, self.tolerance, whole=n)
-            whole, some = space.completed(), at.take(spread(len(at), 5))
+            whole, some = space.completed(), at.take(spread(len(at), TRAINING))
             if n <= WHOLE or self._counts(space, whole, some):
                 space = whole
             if not space.complete:
-                space.train(at)
+                self._trained = at, space.train_on_few(at, TRAINING)
         except BasisError:
             return None
         self.space = space
@@ -488,7 +495,7 @@ class StackMethod(SpaceMethod):
     def _counts(self, space: SmoothSpace, whole: SmoothSpace, some: Array) -> bool:
         """Whether all modes of every point prove what no box does."""
         boxed = self._empty(some, space.solve(some).modes.eigenvalues).any()
-        return not boxed and bool((self.proved(whole, some)[1] == COUNT).all())
+        return not boxed and all(self.proved(whole, p)[1] == COUNT for p in some[:, None])
 
     def _shared(self, tile: Slices, at: Any, left: Index, needed: Array) -> Any:
         return None
@@ -499,7 +506,7 @@ class StackMethod(SpaceMethod):
             return None
         if needed.max() < self.tolerance:
             self.space.tolerance = max(float(needed.min()), SHARPEST)
-            self.space.train(at.take(left))
+            self._trained = at.take(left), self.space.train_on_few(at.take(left), TRAINING)
         return self.space if needed.max() < self.tolerance else self.space.completed()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,15 +27,13 @@ class SystemStack:
         """Those of some points."""
         return np.asarray(self.whole[:, points])
 
-    __call__ = matrices
-
     def errors(self) -> Array:
         """None: they are the matrices themselves."""
         return np.zeros((3, self.n, self.n))
 
-    def projected(self, V: Array) -> SystemStack:
-        """On a basis V (n, r)."""
-        return SystemStack(V.T @ self.whole @ V)
+    def projected(self, V: Array) -> Callable[[Array], Array]:
+        """Those of some points on a basis V (n, r)."""
+        return lambda points: V.T @ self.matrices(points) @ V
 
 
 class StackFamily(SmoothFamily):

@@ -23,7 +23,8 @@ class Verdict:
     """The mode that grows most: growth_rate and error_bound 1/s, critical_frequency Hz.
 
     proof: what the verdict rests on, one of PROOFS by number. "Stable" is a statement on all modes.
-    lowest: the least |λ| of the modes examined, rad/s.
+    lowest: the least |λ| of the modes examined, rad/s. final: undecided, and LAPACK cannot tell
+    more.
     """
 
     growth_rate: float
@@ -33,6 +34,7 @@ class Verdict:
     verdict: int
     proof: int
     lowest: float
+    final: bool = False
 
 
 def judge(

@@ -24,7 +24,7 @@ from modal.reduction.projection import combined
 from modal.reduction.reduced_eigen import SmallModes
 from modal.reduction.reference_operator import middle
 from modal.reduction.space import SAMPLE, CertifiedModes, spread
-from modal.types import Array, Mask
+from modal.types import Array, Complex, Index, Mask
 
 PREFIX = "proof_"  # of the names under which the bounds are stored
 REACH = 3.5  # the starting basis holds modes of K_ref up to this times W² + γW
@@ -153,7 +153,8 @@ class ProvingSpace(BodySpace):
         every, prescribed = self.selected(instants, every=True)
         modes = every.first(self.wanted)
         bounds = error_bounds(instants, modes)
-        found = CertifiedModes(instants, modes, bounds, prescribed[:, : self.wanted])
+        first = prescribed[:, : self.wanted]
+        found = CertifiedModes(instants, modes, bounds, first, every.without(prescribed))
         left = np.flatnonzero(countable & ~every.exact)
         if left.size:
             there = ErrorBounds(*(array[left] for array in vars(bounds).values()))
@@ -163,6 +164,16 @@ class ProvingSpace(BodySpace):
             )  # fmt: skip
             proof[left[counted]] = COUNT
         return found, proof
+
+    def all_modes(self, found: CertifiedModes, index: Index) -> tuple[Complex, Array]:
+        """All eigenvalues (p, m) of some of the points of a complete space, and their bounds; NaN
+        where the frame prescribes them."""
+        instants = found.instants.taken(index)
+        if found.every is None:
+            modes = SmallModes.without(*self.selected(instants, every=True))
+        else:
+            modes = found.every.points(index)
+        return modes.eigenvalues, error_bounds(instants, modes).error_bound
 
     def _without_modes(self, boxes: PointBoxes, at: Coefficients) -> NDArray[np.int8]:
         """The proofs of points (P,) that need no modes: energy, or a box too small for any.

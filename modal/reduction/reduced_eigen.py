@@ -311,11 +311,6 @@ class RealEigenpairs:
         columns, others = X.real.swapaxes(1, 2), Y.real.swapaxes(1, 2)
         return lam, np.where(double, columns, parts[0]), np.where(double, others, parts[1])
 
-    def of_point(self, p: int, index: Index) -> Complex:
-        """Right vectors (n, k) of one matrix."""
-        one = RealEigenpairs(*(table[p : p + 1] for table in vars(self).values()))
-        return np.asarray(one.columns(index[None])[1][0])
-
     def columns(self, index: Index) -> tuple[Complex, Complex, Complex]:
         """Values (P, k), right and left vectors (P, n, k) of some of each matrix, index (P, k)."""
         lam = np.take_along_axis(self.values, index, 1)
@@ -338,14 +333,17 @@ def _sizes(A: Array, found: RealEigenpairs, frequency: Array) -> Array:
     damping = np.abs(E + E.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
     damped = damping > ZERO * np.abs(E).max(axis=(1, 2), initial=0.0)
     slow = overdamped(lam) & (lam.imag >= 0.0) & damped[:, None]
-    for p in np.flatnonzero(slow.any(axis=1)):
-        j = np.flatnonzero(slow[p])
-        state = found.of_point(p, j)
-        q, v = state[:r], state[r:]
+    count = int(slow.sum(axis=1).max(initial=0))
+    if count:
+        # As many of each point: the rest are others.
+        index = np.argsort(~slow, axis=1, kind="stable")[:, :count]
+        some, state, _ = found.columns(index)
+        q, v = state[:, :r], state[:, r:]
         # The larger half of a state carries its shape with the smaller error.
-        by_q = np.linalg.norm(q, axis=0) >= np.linalg.norm(v, axis=0)
-        shapes = np.where(by_q, q / frequency[p][:, None], v)
-        images = times(-A[p, r:, :r] * frequency[p], shapes)
-        forms = ((shapes.conj() * images).sum(axis=0), (np.abs(shapes) ** 2).sum(axis=0))
-        out[p, j] = sizes(lam[p, j], *forms)
+        by_q = (np.linalg.norm(q, axis=1) >= np.linalg.norm(v, axis=1))[:, None]
+        shapes = np.where(by_q, q / frequency[:, :, None], v)
+        images = times(-A[:, r:, :r] * frequency[:, None, :], shapes)
+        forms = ((shapes.conj() * images).sum(axis=1), (np.abs(shapes) ** 2).sum(axis=1))
+        there = np.take_along_axis(slow, index, 1)
+        np.put_along_axis(out, index, np.where(there, sizes(some, *forms), np.abs(some)), 1)
     return out

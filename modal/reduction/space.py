@@ -51,13 +51,15 @@ class CertifiedModes:
     """Modes of P points on a space, with their error bounds.
 
     instants: the points, `Instants` or other `SmallMatrices`.
-    prescribed (P, k): the kinematics of the frame prescribe the mode; these are last.
+    prescribed (P, k): the kinematics of the frame prescribe the mode; these are last. every: all
+    others of the small problems, with or without bounds, where they are known.
     """
 
     instants: Any
     modes: SmallModes
     bounds: ErrorBounds
     prescribed: Mask
+    every: Any = None
 
     def first(self, k: int) -> CertifiedModes:
         """The first k modes of every point."""
@@ -160,6 +162,16 @@ class Space:
             at = at if len(failing) == len(at) else at.take(failing)
             found = self.solve(at)
         return found if at is points else self.solve(points)
+
+    def train_on_few(self, points: Any, few: int) -> CertifiedModes:
+        """As `train`, on so many of the points that fail at a time."""
+        failing, before = np.arange(len(points)), np.inf
+        while 0 < len(failing) < before:
+            before = len(failing)
+            self.train(points.take(failing[spread(len(failing), few)]))
+            found = self.solve(points)
+            failing = np.flatnonzero(self.accepted(found).max(axis=1) > 1.0)
+        return found
 
     def train_for_good(self, points: Any) -> float:
         """As `train`, then release the factorizations; the largest error_bound / allowed."""

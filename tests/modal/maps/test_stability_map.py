@@ -212,17 +212,17 @@ def test_an_operator_at_one_point_only_leaves_the_others_as_they_are(
     """That point equals a full solve. Later tiles need vectors of their own, and get them."""
     monkeypatch.setattr(stability_maps, "TILE_POINTS", 16)
     axes = dict(omega=np.linspace(0.0, 400.0, 15), epsilon=np.linspace(-2e5, 2e5, 14))
-    model = StifferAtOnePoint(float(axes["omega"][1]), float(axes["epsilon"][2]))
+    model = StifferAtOnePoint(float(axes["omega"][1]), float(axes["epsilon"][3]))
     grid = stability_map(model, k=4, **axes)
     plain = stability_map(model.blade, axis=(0.0, 0.2, 1.0), k=4, **axes)
     other = (grid.source == "full").values
-    assert list(np.argwhere(other)[0]) == [1, 2] and other.sum() == 1
+    assert list(np.argwhere(other)[0]) == [1, 3] and other.sum() == 1
     apart = np.abs(grid.growth_rate - plain.growth_rate).values
     assert (apart <= (grid.error_bound + plain.error_bound).values + 1e-9)[~other].all()
     modes = solve(model.freeze(*model.where), k=4, backend="dense")
     own = judge(modes.eigenvalues, modes.error_bound)
     bound = 1e-8 * np.abs(modes.eigenvalues).max()
-    assert float(grid.growth_rate[1, 2]) == pytest.approx(own.growth_rate, abs=bound)
+    assert float(grid.growth_rate[1, 3]) == pytest.approx(own.growth_rate, abs=bound)
 
 
 def test_judge_never_calls_an_uncertain_growth_an_instability() -> None:
@@ -468,3 +468,19 @@ def test_points_of_a_rotor_have_the_multipliers_of_its_frozen_systems() -> None:
     for point in points:
         varying.freeze(**point)
     assert sorted(set(asked)) == [-5.0, 0.0, 5.0] and len(asked) == 6  # of two bearings
+
+
+def test_what_completes_the_training_of_a_small_map_is_a_part_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trained, counts = BodyMethod.trained, list[int]()
+
+    def counted(self: BodyMethod, space: Any, points: Any) -> Any:
+        counts.append(len(points))
+        return trained(self, space, points)
+
+    monkeypatch.setattr(BodyMethod, "trained", counted)
+    blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 24, clamped="start")
+    axes = dict(omega=np.linspace(0.0, 300.0, 8), epsilon=np.linspace(0.0, 500.0, 8))
+    found = stability_map(blade, over=axes, axis=(0, 0, 1), checks=0, progress=False)
+    assert found.done.all() and counts == [25, 7]

@@ -93,6 +93,7 @@ def test_a_pipe_whose_unstable_mode_is_above_the_lowest(
     """80 unknowns, k = 4: flutter at 15, 0.3 by LAPACK on all modes, +50.8 ± 68.4i."""
     if not affordable:
         monkeypatch.setattr(methods, "is_affordable", lambda n, points: False)
+        monkeypatch.setattr(methods, "ALL_MODES", 0)
     model = Pipe()
     speeds, shares = np.array([5.0, 15.0, 30.0]), np.array([0.3, 0.6])
     grid = modal.stability_map(model, speed=speeds, fluid=shares, k=4, progress=False)
@@ -118,8 +119,8 @@ def test_all_modes_at_all_points_take_a_minute_at_most() -> None:
 
 
 def test_all_modes_of_a_small_body_come_from_one_basis(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A damper at the end of a pipe leaves no box: all 60 modes count, point by point only where
-    one above the lowest grows."""
+    """A damper at the end of a pipe leaves no box: all 60 modes count, also where one above the
+    lowest grows."""
     model, apart = Pipe(30), []
     monkeypatch.setattr(
         methods, "stability", lambda system, k: apart.append(system) or modal.stability(system, k)
@@ -131,7 +132,7 @@ def test_all_modes_of_a_small_body_come_from_one_basis(monkeypatch: pytest.Monke
             found, due = grid.sel(speed=speed, fluid=share), spectrum(model.freeze(speed, share))
             assert int(found.verdict) == (2 if due.real.max() > 0.0 else 0)
             assert (float(found.proof) == COUNT) == (due.real.max() < 0.0)
-    assert 1 <= len(apart) <= 2
+    assert not apart
 
 
 @pytest.mark.slow
