@@ -84,7 +84,7 @@ def method_of(grid: Grid, k: int, tolerance: float, checks: int, threads: int) -
     some = [grid.point([round(share * (size - 1)) for size in grid.shape]) for share in shares]
     if not isinstance(grid.first, MechanismSystem) and shares_operators(grid.freeze, some):
         return BodyMethod(grid, k, tolerance, checks, threads)
-    if k <= grid.first.n and is_stackable(grid.first, grid.first.n):
+    if is_stackable(grid.first, grid.first.n):
         return StackMethod(grid, k, tolerance, checks)
     return FullMethod(grid, k)
 

@@ -136,11 +136,11 @@ class SmoothSpace(Space):
     def lowest(self, at: SmallMatrices, k: int, every: bool = False) -> SmallModes:
         """The lowest modes of every time, or all: |q| = 1, uᴴQ'(λ)q = 1.
 
-        Raises BasisError where there are fewer than wanted.
+        Raises BasisError where there are fewer than wanted on a basis that lacks shapes.
         """
         modes = solve_matrices(at.matrices, k, every)
         values = modes.eigenvalues
-        if np.isnan(values[:, : self.wanted]).any():
+        if not self.complete and np.isnan(values[:, : self.wanted]).any():
             raise BasisError("track: an instant has fewer modes than asked for")
         left = modes.left
         with np.errstate(invalid="ignore"):

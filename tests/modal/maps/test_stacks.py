@@ -16,7 +16,7 @@ from assembly import gallery
 from assembly.mechanisms.mechanism import Mechanism
 from modal.maps import methods
 from modal.maps.grid import Grid
-from modal.maps.methods import FullMethod
+from modal.maps.methods import FullMethod, StackMethod
 from modal.maps.stability_maps import stability_map
 from modal.maps.stacks import StackFamily, SystemStack
 from modal.proofs.all_modes import beyond_precision
@@ -48,12 +48,15 @@ class Linkage:
 AXES = dict(speed=np.array([20.0, 30.0, 40.0]), turn=np.linspace(0.0, 1.0, 8, endpoint=False))
 
 
-@pytest.mark.parametrize("elements", [2, 8])
+@pytest.mark.parametrize(("elements", "k"), [(2, 6), (8, 6), (1, 12)])  # 12: three more than all
 @pytest.mark.parametrize("b", [1e-5, 1e-3])
-def test_a_map_of_a_mechanism_agrees_with_its_points_one_by_one(elements: int, b: float) -> None:
+def test_a_map_of_a_mechanism_agrees_with_its_points_one_by_one(
+    elements: int, k: int, b: float
+) -> None:
     model = Linkage(elements, b)
-    found = stability_map(model, over=AXES, progress=False)
-    one_by_one = FullMethod(Grid(model, AXES, {}), 6)
+    found = stability_map(model, over=AXES, k=k, progress=False)
+    assert found.attrs["solver"] == StackMethod.solver
+    one_by_one = FullMethod(Grid(model, AXES, {}), k)
     for i, speed in enumerate(AXES["speed"]):
         for j, turn in enumerate(AXES["turn"]):
             alone = one_by_one.verdict(dict(speed=speed, turn=turn))
