@@ -114,7 +114,7 @@ class Newton:
         self.model, self.load = model, load
         self.factor: StepMatrices | None = None
         self._near: Any = None
-        self.rate = 0.0  # of the first two corrections of the last step
+        self.rate = self.POOR  # of the first two corrections of the last step
         self.afresh = False  # whether each step forms its own matrix
         self.taken = 0  # iterations of the last step
         self._made_for = 0.0  # step of the matrix
@@ -276,7 +276,7 @@ class Newton:
 
     def derivatives(self, at: Any) -> Array:
         """M, C and K of a state or several, (3, P, entries)."""
-        return np.stack(np.broadcast_arrays(*at.derivatives()))
+        return np.stack(np.broadcast_arrays(*at.derivatives(at_rest=True)))
 
     def factorize(self, at: Any, h: float) -> StepMatrices:
         """The matrices of Newton's method in a state or several, for steps of length h."""

@@ -18,8 +18,8 @@ together, in arrays with an axis of steps, and the equations linear about these 
 to step, M δā + C δv̄ + K δq̄ = F − R with the formulas of the method, which are linear. That is
 Newton's method for the equations of all steps; it converges quadratically, and an evaluation of
 twenty small states takes hardly longer than one of a single state. It begins on the line through
-the last two q̄. M, C and K are those of five of the steps, and polynomials in time between these;
-they are kept, from the last step, while the method converges well with them. No step depends on
+the last two q̄. M, C and K are those of six of the steps, with the displacements at rest in the
+frames, and polynomials in time between these; they are kept, from the last step, while the method converges well with them. No step depends on
 later ones: where the method leads away from the solution of all, it goes on with the first ones.
 """
 
@@ -48,7 +48,7 @@ class NonlinearAlpha(AlphaParameters, Newton):
     order = 2
     NUMBERS = 6000  # displacements of the steps that are solved as one
     MOST = 20  # such steps
-    NODES = 5  # of them have matrices of their own
+    NODES = 6  # of them have matrices of their own
     FEW, MANY = 5, 8  # iterations up to which more steps are solved as one, and above which fewer
 
     def __init__(self, model: Any, load: Force, rho_infinity: float = 1.0) -> None:
@@ -85,8 +85,9 @@ class NonlinearAlpha(AlphaParameters, Newton):
             nonlocal at, ends
             own = slice(points.shape[1])
             at = self.state(times[own], *points)
+            unbalanced = force[own] - at.residual
             matrices = self.factor or self.factorize(at, h)
-            new, ends = self._path(h, start, points, force[own] - at.residual, matrices)
+            new, ends = self._path(h, start, points, unbalanced, matrices)
             return new - points, self.size(new[0] - points[0], new[0], h * new[1])
 
         self.renew_for(h)
@@ -141,7 +142,8 @@ class NonlinearAlpha(AlphaParameters, Newton):
     def derivatives(self, at: Any) -> Array:
         """Those of some of the steps, and polynomials in time through these."""
         count = len(at.q)
-        nodes = np.unique(np.linspace(0, count - 1, self.NODES).round().astype(int))
+        places = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, self.NODES))
+        nodes = np.unique(((count - 1) * places).round().astype(int))
         found = super().derivatives(at if len(nodes) == count else at.at(nodes))
         powers = np.vander(np.linspace(-1.0, 1.0, count), len(nodes))
         return np.asarray(np.einsum("kp,mpe->mke", powers @ np.linalg.inv(powers[nodes]), found))
