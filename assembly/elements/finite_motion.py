@@ -187,7 +187,8 @@ class FiniteMotion(ElementFamily):
         if passage.step is not None:
             before, after = np.concatenate(list(self.map.gather(passage.step.swapaxes(0, 1))), -1)
             law = self.foreseen(before, after, c, None if rests else drag[1])
-        value, blocks = self.element_tangents(d if rests else state, c, drag, by is not False, **law)
+        at = d if rests else state
+        value, blocks = self.element_tangents(at, c, drag, by is not False, **law)
         linear = [self._linear_inertia(c), C + self._damping, M]
         for A, x in zip(linear, (d, v, a), strict=True):
             value = value - (A @ x[..., None])[..., 0]

@@ -115,7 +115,7 @@ class Newton:
         self.factor: StepMatrices | None = None
         self._near: Any = None
         self.rate = self.POOR  # of the first two corrections of the last step
-        self.afresh = False  # whether each step forms its own matrix
+        self.afresh = False  # whether each step forms its own matrix, with all forces of rates
         self.taken = 0  # iterations of the last step
         self._made_for = 0.0  # step of the matrix
         self._pattern: SharedPattern | None = None
@@ -219,8 +219,9 @@ class Newton:
         they are round-off, which stiff links enlarge.
         """
         start, last, kept, number, sizes = x, 0.0, True, 0, np.zeros(x.shape[1:-1])
+        forms = False
         while number < self.ITERATIONS:
-            forms = self.factor is None
+            formed, forms = forms, self.factor is None
             try:
                 change, found = correction(x)
                 sizes, number = np.asarray(found), number + 1
@@ -245,6 +246,8 @@ class Newton:
             if number == 2:
                 self.rate = ahead
                 self.afresh = self.afresh or (kept and ahead > self.POOR)
+            # Matrices at rest are not those of a violent motion.
+            self.afresh = self.afresh or (formed and 0.0 < self.POOR * last < size)
             kept = kept and not forms
             if kept and last and size > last:
                 x, last = start, 0.0
@@ -276,7 +279,7 @@ class Newton:
 
     def derivatives(self, at: Any) -> Array:
         """M, C and K of a state or several, (3, P, entries)."""
-        return np.stack(np.broadcast_arrays(*at.derivatives(at_rest=True)))
+        return np.stack(np.broadcast_arrays(*at.derivatives(at_rest=not self.afresh)))
 
     def factorize(self, at: Any, h: float) -> StepMatrices:
         """The matrices of Newton's method in a state or several, for steps of length h."""

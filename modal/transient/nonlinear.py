@@ -13,14 +13,15 @@ linear equations cancel that. In q̄ the modes themselves cancel. (Erlicher, Bon
 Comput. Mech. 28, 2002, 83, compare both forms.) The work of a step is h times the power at
 its middle, on the line through t* of this step and the last.
 
-Newton's method solves several steps as one (`_steps`): the states at all t* are evaluated
-together, in arrays with an axis of steps, and the equations linear about these are solved from step
-to step, M δā + C δv̄ + K δq̄ = F − R with the formulas of the method, which are linear. That is
-Newton's method for the equations of all steps; it converges quadratically, and an evaluation of
-twenty small states takes hardly longer than one of a single state. It begins on the line through
-the last two q̄. M, C and K are those of six of the steps, with the displacements at rest in the
-frames, and polynomials in time between these; they are kept, from the last step, while the method converges well with them. No step depends on
-later ones: where the method leads away from the solution of all, it goes on with the first ones.
+Newton's method solves several steps as one (`_steps`): the states at all t* are evaluated together,
+in arrays with an axis of steps, and the equations linear about these are solved from step to step,
+M δā + C δv̄ + K δq̄ = F − R with the formulas of the method, which are linear. That is Newton's
+method for the equations of all steps; it converges quadratically, and an evaluation of twenty small
+states takes hardly longer than one of a single state. It begins on the line through the last two
+q̄. M, C and K are those of six of the steps, and polynomials in time between these; at first they
+are those of the displacements at rest in the frames. They are kept, from the last step, while the
+method converges well with them. No step depends on later ones: where the method leads away from the
+solution of all, it goes on with the first ones.
 """
 
 from __future__ import annotations
