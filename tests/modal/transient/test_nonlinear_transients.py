@@ -156,10 +156,9 @@ def test_steps_take_few_forces_and_few_matrices(monkeypatch: pytest.MonkeyPatch)
     assert counts["_motion"] <= 20 + 1
 
 
-@pytest.mark.parametrize("pace", [1.0, 1e-7])
-def test_the_matrix_of_a_step_is_the_derivative_of_its_equations(pace: float) -> None:
-    """Links of rubber in violent motion, and nearly at rest, without the forces of rates: no Newton
-    step leaves 1e-5 of an error; with masses of the undeformed links it would leave half of it."""
+def test_the_matrix_of_a_step_is_the_derivative_of_its_equations() -> None:
+    """Links of rubber in violent motion: no Newton step leaves 1e-5 of an error; with masses of the
+    undeformed links it would leave half of it."""
     rubber = assembly.Material(E=1e6, nu=0.3, rho=1000.0)
     section = assembly.rectangle(0.02, 0.02)
     bars = [assembly.beam(x, section, rubber, 2, planar=True) for x in (0.4, 0.3)]
@@ -169,13 +168,11 @@ def test_the_matrix_of_a_step_is_the_derivative_of_its_equations(pace: float) ->
             assembly.revolute("ground", (0, 0), "one", "start", name="A"),
             assembly.revolute("one", "end", "two", "start", name="B"),
         ],
-        [assembly.driver(j, pace * w, stiffness=40.0) for j, w in (("A", 0.2), ("B", 0.3))],
+        [assembly.driver("A", 0.2, stiffness=40.0), assembly.driver("B", 0.3, stiffness=40.0)],
     )
     n, rng, h = chain.freeze(0.0).n, np.random.default_rng(0), 0.02
     x = rng.standard_normal((3, 1, n)) * np.array([0.05, 10.0, 1e3])[:, None, None]
-    x[1:] *= pace
     alpha = NonlinearAlpha(chain, lambda t: np.zeros(n))
-    alpha.afresh = pace == 1.0
     matrices = alpha.factorize(chain.displaced([0.0], *x), h)
     weights, left = alpha.weights(h)[::-1, None], np.eye(n)
     for column, e in zip(left.T, np.eye(n), strict=True):
