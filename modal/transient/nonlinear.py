@@ -18,7 +18,7 @@ in arrays with an axis of steps, and the equations linear about these are solved
 M δā + C δv̄ + K δq̄ = F − R with the formulas of the method, which are linear. That is Newton's
 method for the equations of all steps; it converges quadratically, and an evaluation of twenty small
 states takes hardly longer than one of a single state. It begins on the line through the last two
-q̄. M, C and K are those of six of the steps, and polynomials in time between these; at first they
+q̄. M, C and K are those of five of the steps, and polynomials in time between these; at first they
 are those of the displacements at rest in the frames. They are kept, from the last step, while the
 method converges well with them. No step depends on later ones: where the method leads away from the
 solution of all, it goes on with the first ones.
@@ -49,7 +49,7 @@ class NonlinearAlpha(AlphaParameters, Newton):
     order = 2
     NUMBERS = 6000  # displacements of the steps that are solved as one
     MOST = 20  # such steps
-    NODES = 6  # of them have matrices of their own
+    NODES = 5  # of them have matrices of their own
     FEW, MANY = 5, 8  # iterations up to which more steps are solved as one, and above which fewer
 
     def __init__(self, model: Any, load: Force, rho_infinity: float = 1.0) -> None:
