@@ -242,6 +242,13 @@ class BodiesMotion:
     path: Array
     step: Array | None = None
 
+    @property
+    def resting(self) -> BodiesMotion:
+        """With the displacements at rest in the frames."""
+        path = np.zeros_like(self.path)
+        path[0] = self.path[0]
+        return replace(self, path=path)
+
     @cached_property
     def fixed(self) -> Array:
         """Values (parts, entries) of the matrices about the undeformed bodies."""

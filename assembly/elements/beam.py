@@ -200,8 +200,9 @@ class BeamFamily(FiniteMotion):
     def element_tangents(
         self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
     ) -> tuple[Array, list[Array]]:
-        motion = self._large.moved(stepped(state, self.map.columns), coefficients)
-        forces = self._large.forces(motion, rates, **law)
+        moves = self._moves(state)
+        motion = self._large.moved(stepped(state, self.map.columns), coefficients, moves)
+        forces = self._large.forces(motion, rates if moves else None, **law)
         return self._with_slopes(forces, self._large.rate_slopes(motion, rates) if by_rates else [])
 
     def _moved(self, passage: Passage) -> BeamMotion:

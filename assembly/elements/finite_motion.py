@@ -41,6 +41,10 @@ class FiniteMotion(ElementFamily):
         (..., E, 3 n). static: without it only what rates cause.
         """
 
+    def _moves(self, state: AnyArray) -> bool:
+        """Whether a state has velocities and accelerations."""
+        return state.shape[-1] > self._unit_loads.shape[-2]
+
     def _forces_of(self, passage: Passage, rates: Rates) -> AnyArray:
         return self.element_forces(self.map.path(passage), passage.coefficients, rates)
 
@@ -48,9 +52,12 @@ class FiniteMotion(ElementFamily):
         self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
     ) -> tuple[Array, list[Array]]:
         """Forces (..., E, n) and their derivatives (..., E, n, n) by displacements and, with
-        by_rates, by velocities and accelerations; law: what else `element_forces` takes."""
+        by_rates, by velocities and accelerations; law: what else `element_forces` takes. A state
+        without these two rests."""
+        n = self._unit_loads.shape[-2]
+        whole = np.concatenate([state, 0.0 * state, 0.0 * state], axis=-1)[..., : 3 * n]
         value, found = value_and_jacobian(
-            lambda at: self.element_forces(at, coefficients, rates, **law), state
+            lambda at: self.element_forces(at, coefficients, rates, **law), whole
         )
         return value, np.split(found, 3, axis=-1)[: 3 if by_rates else 1]
 
@@ -176,17 +183,12 @@ class FiniteMotion(ElementFamily):
         M, C = self._linear_rates(passage.omega)
         drag = passage.drag, self._resistance(passage.rayleigh[1])
         law: dict[str, Any] = {}
-        rests = by is False and not (np.any(v) or np.any(a))
+        rests = not (np.any(v) or np.any(a))
         if passage.step is not None:
             before, after = np.concatenate(list(self.map.gather(passage.step.swapaxes(0, 1))), -1)
             law = self.foreseen(before, after, c, None if rests else drag[1])
-        if rests:
-            value, by_d = value_and_jacobian(
-                lambda at: self.element_forces(at, c, **law), d, self.map.columns
-            )
-            blocks = [by_d]
-        else:
-            value, blocks = self.element_tangents(state, c, drag, by is not False, **law)
+        at = d if rests else state
+        value, blocks = self.element_tangents(at, c, drag, by is not False, **law)
         linear = [self._linear_inertia(c), C + self._damping, M]
         for A, x in zip(linear, (d, v, a), strict=True):
             value = value - (A @ x[..., None])[..., 0]

@@ -48,7 +48,7 @@ from assembly.elements.large_rotation import (
     value_and_jacobian,
 )
 from assembly.elements.moments import section_moments
-from assembly.elements.taylor import Jets, Taylor, cross
+from assembly.elements.taylor import Jets, Taylor, cross, value_of
 from assembly.errors import ConvergenceError
 from assembly.types import AnyArray, Array
 
@@ -312,7 +312,7 @@ class LargeBeam:
         drag, resistance = rates
         by_v, by_a = rate_slopes(self.masses, motion.moved, drag, self.lengths)
         if resistance is not None:
-            slopes = motion.deformation.value.imag[:, 0, 0].transpose(3, 1, 2, 0) / STEP
+            slopes = value_of(motion.deformation).imag[:, 0, 0].transpose(3, 1, 2, 0) / STEP
             by_v = by_v + slopes @ resistance @ slopes.swapaxes(-1, -2)
         return [by_v, by_a]
 

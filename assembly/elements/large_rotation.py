@@ -291,7 +291,7 @@ def rate_slopes(
     """
     slopes: list[Any] = [0.0, 0.0]
     for part, (V, _) in zip(masses, moved, strict=True):
-        Z, rate = V.data[:2].imag / STEP
+        Z, rate = (V.data[:2] if isinstance(V, Taylor) else np.stack([V, 0.0 * V])).imag / STEP
         loads, *changes = (
             x.transpose(5, 3, 4, 0, 1, 2).reshape(x.shape[5], x.shape[3], x.shape[4], -1)
             for x in (weights * part.loads(Z), 2.0 * rate + applied(_drag(drag), Z), Z)

@@ -89,9 +89,9 @@ class RigidFamily(FiniteMotion):
     def element_tangents(
         self, state: Array, coefficients: Array, rates: Rates, by_rates: bool = True, **law: Any
     ) -> tuple[Array, list[Array]]:
-        steps = stepped(state, self.map.columns)
-        moved = self._moved(steps, coefficients)
-        forces = self._forces_on(moved, steps.shape[:-2], coefficients, rates, **law)
+        steps, moves = stepped(state, self.map.columns), self._moves(state)
+        moved, acting = self._moved(steps, coefficients, moves), rates if moves else None
+        forces = self._forces_on(moved, steps.shape[:-2], coefficients, acting, **law)
         slopes = rate_slopes(self._masses, moved, rates[0]) if by_rates else []
         return self._with_slopes(forces, slopes)
 

@@ -122,7 +122,9 @@ def _leibniz(function: Callable[..., Any], a: Any, b: Any) -> Taylor:
     x, y = _aligned(a.data, b.data)
     out = function(x, y[0])
     out[1:] += function(x[0], y[1:])
-    out[2] += 2.0 * function(x[1], y[1])
+    both = function(x[1], y[1])
+    out[2] += both
+    out[2] += both
     return Taylor(out)
 
 
@@ -224,15 +226,17 @@ def cross(a: Any, b: Any, axis: int = 0) -> Any:
     """a × b of vectors (3, ...), arrays or Taylors with equally many axes, or along another axis:
     as np.cross, in a fraction of its time."""
     axis -= a.ndim if axis >= 0 else 0
-    if isinstance(a, Taylor) or isinstance(b, Taylor):
-        return _leibniz(partial(_cross, axis), a, b)
-    return _cross(axis, a, b)
+    out, less = a * _ahead(b, axis), _ahead(a, axis) * b  # their components are one ahead
+    if isinstance(out, Taylor):
+        out.data -= less.data
+    else:
+        out -= less
+    return _ahead(out, axis)
 
 
-def _cross(axis: int, a: AnyArray, b: AnyArray) -> AnyArray:
-    out: AnyArray = a * b.take(_NEXT, axis)  # of which the components are one ahead
-    out -= a.take(_NEXT, axis) * b
-    return out.take(_NEXT, axis)
+def _ahead(v: Any, axis: int) -> Any:
+    """Vectors with their components one ahead."""
+    return v.along(_NEXT, axis) if isinstance(v, Taylor) else v.take(_NEXT, axis)
 
 
 _UFUNCS: dict[Any, Callable[..., Taylor]] = {

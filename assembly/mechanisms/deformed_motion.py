@@ -322,20 +322,24 @@ class DeformedState:
         found = self.motion.elastic.moving_pattern.reduce(*self._with_joints(self.bodies.parts()))
         return {name: part[0] for name, part in found.items()}
 
-    def derivatives(self, exact: Wanted = True) -> list[Array]:
+    def derivatives(self, exact: Wanted = True, at_rest: bool = False) -> list[Array]:
         """The derivatives of the residual at several instants, as values on `sparsity`.
 
         Parameters
         ----------
         exact : bool
             As of `tangents`.
+        at_rest : bool
+            For Newton's method: as if the displacements rested in the frames, in the bodies'
+            share. Forces of relative rates are left out of the derivative by q, and spins of
+            sections of that by velocities.
 
         Returns
         -------
         list of ndarray
             By accelerations, by velocities and by q, (P, entries).
         """
-        bodies = self.bodies.tangents(exact)
+        bodies = (self.bodies.resting if at_rest else self.bodies).tangents(exact)
         return self.motion.elastic.moving_pattern.reduce_sums(*self._with_joints(bodies))
 
     def _with_joints(self, bodies: Array) -> tuple[Array, Taylor, dict[int, Array]]:

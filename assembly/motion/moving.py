@@ -174,9 +174,10 @@ class DeformedBody:
         by_a, by_v, by_q = self._derivatives(exact)
         return self._free(by_a), self._free(by_v), self._free(by_q)
 
-    def _derivatives(self, exact: Wanted) -> tuple[Any, Any, Any]:
+    def _derivatives(self, exact: Wanted, at_rest: bool = False) -> tuple[Any, Any, Any]:
         """By accelerations, by velocities and by q, values (..., entries)."""
-        parts = dict(zip(PARTS, self.motion.tangents(exact), strict=True))
+        motion = self.motion.resting if at_rest else self.motion
+        parts = dict(zip(PARTS, motion.tangents(exact), strict=True))
         by_v, by_q = (
             sum(parts[name] for name in names) for names in (DAMPING_PARTS, STIFFNESS_PARTS)
         )
@@ -196,13 +197,13 @@ class DeformedBody:
         """Where the entries of all matrices are."""
         return self._inner[1]
 
-    def derivatives(self, exact: Wanted = True) -> list[Array]:
+    def derivatives(self, exact: Wanted = True, at_rest: bool = False) -> list[Array]:
         """The derivatives of the residual at several times, as values on `sparsity`.
 
         Parameters
         ----------
-        exact : bool
-            As of `tangents`.
+        exact, at_rest : bool
+            As of `tangents`, and as of `DeformedState.derivatives`.
 
         Returns
         -------
@@ -210,7 +211,7 @@ class DeformedBody:
             By accelerations, by velocities and by q, (P, entries).
         """
         inner, _ = self._inner
-        return [np.atleast_2d(values)[:, inner] for values in self._derivatives(exact)]
+        return [np.atleast_2d(values)[:, inner] for values in self._derivatives(exact, at_rest)]
 
     def _free(self, values: Array) -> sp.csr_matrix:
         """The matrix (n, n) of values (entries,)."""

@@ -219,8 +219,9 @@ class Newton:
         they are round-off, which stiff links enlarge.
         """
         start, last, kept, number, sizes = x, 0.0, True, 0, np.zeros(x.shape[1:-1])
+        far, forms = self.NEAR / self.TOLERANCE, False
         while number < self.ITERATIONS:
-            forms = self.factor is None
+            formed, forms = forms, self.factor is None
             try:
                 change, found = correction(x)
                 sizes, number = np.asarray(found), number + 1
@@ -231,7 +232,6 @@ class Newton:
                 if sizes.size < 3:
                     raise
                 change, size, number = 0.0 * x, np.inf, self.ITERATIONS
-            far = self.NEAR / self.TOLERANCE
             if sizes.size > 2 and number * (4 if size > far else 1) >= self.ITERATIONS:
                 # No step depends on later ones.
                 close = np.append(sizes <= far, False).argmin()
@@ -245,6 +245,8 @@ class Newton:
             if number == 2:
                 self.rate = ahead
                 self.afresh = self.afresh or (kept and ahead > self.POOR)
+            # Near the solution only forces of rates that are left out make a new matrix poor.
+            self.afresh = self.afresh or (formed and 0.0 < last <= far and size > self.POOR * last)
             kept = kept and not forms
             if kept and last and size > last:
                 x, last = start, 0.0
@@ -274,9 +276,9 @@ class Newton:
     def weights(self, h: float) -> Array:
         """Of M, C and K in Newton's matrix, (3,), for steps of length h."""
 
-    def derivatives(self, at: Any) -> Array:
+    def derivatives(self, at: Any, at_rest: bool = False) -> Array:
         """M, C and K of a state or several, (3, P, entries)."""
-        return np.stack(np.broadcast_arrays(*at.derivatives()))
+        return np.stack(np.broadcast_arrays(*at.derivatives(at_rest=at_rest)))
 
     def factorize(self, at: Any, h: float) -> StepMatrices:
         """The matrices of Newton's method in a state or several, for steps of length h."""

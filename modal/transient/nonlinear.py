@@ -13,14 +13,15 @@ linear equations cancel that. In q̄ the modes themselves cancel. (Erlicher, Bon
 Comput. Mech. 28, 2002, 83, compare both forms.) The work of a step is h times the power at
 its middle, on the line through t* of this step and the last.
 
-Newton's method solves several steps as one (`_steps`): the states at all t* are evaluated
-together, in arrays with an axis of steps, and the equations linear about these are solved from step
-to step, M δā + C δv̄ + K δq̄ = F − R with the formulas of the method, which are linear. That is
-Newton's method for the equations of all steps; it converges quadratically, and an evaluation of
-twenty small states takes hardly longer than one of a single state. It begins on the line through
-the last two q̄. M, C and K are those of five of the steps, and polynomials in time between these;
-they are kept, from the last step, while the method converges well with them. No step depends on
-later ones: where the method leads away from the solution of all, it goes on with the first ones.
+Newton's method solves several steps as one (`_steps`): the states at all t* are evaluated together,
+in arrays with an axis of steps, and the equations linear about these are solved from step to step,
+M δā + C δv̄ + K δq̄ = F − R with the formulas of the method, which are linear. That is Newton's
+method for the equations of all steps; it converges quadratically, and an evaluation of twenty small
+states takes hardly longer than one of a single state. It begins on the line through the last two
+q̄. M, C and K are those of five of the steps, and polynomials in time between these; at first they
+are those of the displacements at rest in the frames. They are kept, from the last step, while the
+method converges well with them. No step depends on later ones: where the method leads away from the
+solution of all, it goes on with the first ones.
 """
 
 from __future__ import annotations
@@ -138,11 +139,15 @@ class NonlinearAlpha(AlphaParameters, Newton):
             new[:, k] = known + (1.0 - self.shares) * rates * a
         return new, ends
 
-    def derivatives(self, at: Any) -> Array:
-        """Those of some of the steps, and polynomials in time through these."""
-        count = len(at.q)
-        nodes = np.unique(np.linspace(0, count - 1, self.NODES).round().astype(int))
-        found = super().derivatives(at if len(nodes) == count else at.at(nodes))
+    def derivatives(self, at: Any, at_rest: bool = False) -> Array:
+        """Those of some of the steps, and polynomials in time through these; of several steps in
+        mild motion without the forces of relative rates, in half of the time."""
+        count, at_rest = len(at.q), len(at.q) > 2 and not self.afresh
+        if at_rest:
+            np.asarray(at.residual)  # its forces are those of the nodes too
+        places = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, self.NODES))
+        nodes = np.unique(((count - 1) * places).round().astype(int))
+        found = super().derivatives(at if len(nodes) == count else at.at(nodes), at_rest)
         powers = np.vander(np.linspace(-1.0, 1.0, count), len(nodes))
         return np.asarray(np.einsum("kp,mpe->mke", powers @ np.linalg.inv(powers[nodes]), found))
 

@@ -88,16 +88,17 @@ def test_all_bodies_in_one_pass_are_the_bodies_one_by_one() -> None:
             assert_allclose(block, dense, rtol=0, atol=1e-13 * size)
 
 
+@pytest.mark.parametrize("at_rest", [False, True])
 @pytest.mark.parametrize("planar", [False, True])
-def test_newtons_tangents_come_with_the_force(planar: bool) -> None:
+def test_newtons_tangents_come_with_the_force(planar: bool, at_rest: bool) -> None:
     """They are derivatives of the force of bodies in motion, and evaluating them does not change
-    it."""
+    it; at rest in the frames they are found without rates."""
     damped = assembly.beam(0.3, SECTION, assembly.steel, 2, planar=planar, mu=1e-4)
     parts = [*bodies(), damped]
     if planar:
         flat = assembly.beam(0.3, SECTION, assembly.steel, 2, planar=True)
         parts = [flat, flat.with_damping(a=0.4, b=1e-4), damped]
-    whole, linearized = motion(parts), motion(parts)
+    whole, linearized = (m.resting if at_rest else m for m in (motion(parts), motion(parts)))
     shift = np.random.default_rng(5).normal(size=whole.stack.size)
     rough, exact = linearized.tangents(exact=False), linearized.tangents(exact=True)
     by_u = [K, K_EPSILON, K_OMEGA2, K_G, K_D, K_TRANSPORT]

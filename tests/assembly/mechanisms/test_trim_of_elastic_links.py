@@ -320,6 +320,28 @@ def test_one_derivative_takes_the_place_of_three() -> None:
     assert abs(found - expected).max() < 1e-12 * abs(expected).max()
 
 
+def test_derivatives_at_rest_leave_out_the_forces_of_rates() -> None:
+    """Of a body they are those of the same displacements at rest; of a mechanism M is the same, and
+    the other matrices tend to the exact ones with the rates."""
+    rng = np.random.default_rng(3)
+    blade = assembly.beam(0.5, assembly.rectangle(0.02, 0.002), assembly.steel, 4, clamped="start")
+    body = assembly.moving(blade.with_damping(a=1.0, b=1e-5), assembly.spin(10.0))
+    q, v, a = rng.normal(size=(3, 1, len(blade.free))) * [[[0.05]], [[2.0]], [[50.0]]]
+    moves, rests = (body.displaced([0.0], q, x * v, x * a) for x in (1.0, 0.0))
+    for found, same in zip(moves.derivatives(at_rest=True), rests.derivatives(), strict=True):
+        assert_allclose(found, same, rtol=0, atol=1e-13 * np.abs(same).max())
+    machine = slender(1e-4, 0.5)
+    q, v, a = rng.normal(size=(3, 1, len(machine.elastic(None).masters)))
+    errors = []
+    for pace in (1.0, 1e-4):
+        at = machine.displaced([0.03], 0.05 * q, pace * 2.0 * v, pace * 50.0 * a)
+        pairs = list(zip(at.derivatives(at_rest=True), at.derivatives(), strict=True))
+        assert_allclose(*pairs[0], rtol=0, atol=1e-13 * np.abs(pairs[0][1]).max())
+        errors.append([np.abs(x - y).max() for x, y in pairs])
+    for large, small in zip(errors[0][1:], errors[1][1:], strict=True):
+        assert small < 1e-3 * large
+
+
 def test_the_stiffness_is_the_derivative_that_the_exact_tangents_have() -> None:
     """Elements between those at joints included, which are evaluated apart."""
     machine, rng = slender(10.0, 0.5), np.random.default_rng(3)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special as special
+from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import assembly
@@ -156,13 +157,11 @@ def test_steps_take_few_forces_and_few_matrices(monkeypatch: pytest.MonkeyPatch)
     assert counts["_motion"] <= 20 + 1
 
 
-def test_the_matrix_of_a_step_is_the_derivative_of_its_equations() -> None:
-    """Links of rubber in violent motion: no Newton step leaves 1e-5 of an error; with masses of the
-    undeformed links it would leave half of it."""
+def rubber_chain() -> assembly.Mechanism:
     rubber = assembly.Material(E=1e6, nu=0.3, rho=1000.0)
     section = assembly.rectangle(0.02, 0.02)
     bars = [assembly.beam(x, section, rubber, 2, planar=True) for x in (0.4, 0.3)]
-    chain = assembly.Mechanism(
+    return assembly.Mechanism(
         {"one": bars[0], "two": bars[1]},
         [
             assembly.revolute("ground", (0, 0), "one", "start", name="A"),
@@ -170,6 +169,12 @@ def test_the_matrix_of_a_step_is_the_derivative_of_its_equations() -> None:
         ],
         [assembly.driver("A", 0.2, stiffness=40.0), assembly.driver("B", 0.3, stiffness=40.0)],
     )
+
+
+def test_the_matrix_of_a_step_is_the_derivative_of_its_equations() -> None:
+    """Links of rubber in violent motion: no Newton step leaves 1e-5 of an error; with masses of the
+    undeformed links it would leave half of it."""
+    chain = rubber_chain()
     n, rng, h = chain.freeze(0.0).n, np.random.default_rng(0), 0.02
     x = rng.standard_normal((3, 1, n)) * np.array([0.05, 10.0, 1e3])[:, None, None]
     alpha = NonlinearAlpha(chain, lambda t: np.zeros(n))
@@ -180,6 +185,21 @@ def test_the_matrix_of_a_step_is_the_derivative_of_its_equations() -> None:
         ends = [chain.displaced([0.0], *(x + s * moved[:, None])).residual[0] for s in (1, -1)]
         column -= matrices.solve((ends[0] - ends[1]) / 2e-4)
     assert np.abs(np.linalg.eigvals(left)).max() < 1e-5
+
+
+@pytest.mark.parametrize(("pace", "violent"), [(0.1, False), (3.0, True)])
+def test_steps_in_violent_motion_need_the_forces_of_rates(pace: float, violent: bool) -> None:
+    """They are found out by their rate of convergence; the steps are those with these forces from
+    the start."""
+    chain, ends = rubber_chain(), []
+    v = pace * np.random.default_rng(0).standard_normal(chain.freeze(0.0).n)
+    for afresh in (False, True):
+        alpha = NonlinearAlpha(chain, lambda t: np.zeros(len(v)))
+        alpha.afresh = afresh
+        found = alpha.steps(0.0, 1e-3, 20, alpha.start(0.0, 1e-3, 0.0 * v, v))
+        assert len(found) == 20 and alpha.afresh == (afresh or violent)
+        ends.append(found[-1][0].q)
+    assert_allclose(ends[0], ends[1], rtol=0, atol=1e-9 * np.abs(ends[1]).max())
 
 
 @pytest.mark.parametrize("rho", [1.0, 0.7])
