@@ -129,7 +129,7 @@ def eigen_truth(
         values = values[apart <= AGREED * np.abs(values)]
     largest = float(np.abs(values).max(initial=0.0))
     near = np.sort_complex(values[values.imag >= 0.0])
-    near = near[np.argsort(np.abs(near))][: 200 if dense else None]
+    near = near[np.argsort(np.abs(near))]
     kept = np.append(near, values[np.argmax(values.real)]) if len(values) else near
     stiffness = abs(system.stiffness).diagonal() / system.M.diagonal()
     rates = [system.parameters.get(name) for name in ("omega", "epsilon")]
