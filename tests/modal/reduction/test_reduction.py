@@ -424,6 +424,25 @@ def test_bounds_of_modes_that_a_strong_damper_overdamps(local: bool) -> None:
     space.destroy()
 
 
+def test_local_spaces_hold_what_a_damper_bends() -> None:
+    """No shape of the basis that is orthogonal to those of a local space moves the damper, also
+    where it hardly changes the modes."""
+    body = block(4, 2, 2, "hex8", (1.0, 0.2, 0.15), material=assembly.steel, clamped="x0")
+    node = int(body.dofs.node[np.argmax(np.linalg.norm(body.dofs.coordinates, axis=1))])
+    body = assembly.attach_spring(body, node, damping=1e3)
+    points = [dict(omega=(0.0, 0.0, speed)) for speed in (0.0, 60.0, 120.0)]
+    family = AffineFamily(lambda p: body.freeze(**p), points[0])
+    at = family.coefficients(points)
+    space = BodySpace(family, at, 4, 1e-8)
+    space.train(at)
+    shared, used = space.projected, space.local(at.take(slice(1))).coordinates
+    assert used is not None and used.shape[1] < shared.size
+    others = la.null_space((shared.frequency[:, None] ** 2 * used).T)
+    (damper,) = shared.matrices[shared.held]
+    assert np.linalg.norm(others.T @ damper @ others) <= 1e-9 * np.linalg.norm(damper)
+    space.destroy()
+
+
 def test_a_local_space_ends_at_a_gap() -> None:
     """The first frequency that it leaves out is not next to the last wanted one, on which its
     bounds rest: here two guards lie within 3 % of it."""
