@@ -133,7 +133,7 @@ class ReducedBasis:
             sizes=arrays["sizes"],
             images=np.stack([arrays["sketched"], arrays["transposed"]]),
             overlap=arrays["overlap"],
-            held=arrays["held"],
+            held=arrays.get("held", made._projected.held),  # none of earlier versions
         )
         return made
 
