@@ -54,12 +54,16 @@ class FiniteMotion(ElementFamily):
         """Forces (..., E, n) and their derivatives (..., E, n, n) by displacements and, with
         by_rates, by velocities and accelerations; law: what else `element_forces` takes. A state
         without these two rests."""
-        n = self._unit_loads.shape[-2]
-        whole = np.concatenate([state, 0.0 * state, 0.0 * state], axis=-1)[..., : 3 * n]
+        if by_rates and not self._moves(state):
+            state = np.concatenate([state, 0.0 * state, 0.0 * state], axis=-1)
+        acting = rates if self._moves(state) else None
         value, found = value_and_jacobian(
-            lambda at: self.element_forces(at, coefficients, rates, **law), whole
+            lambda at: self.element_forces(at, coefficients, acting, **law),
+            state,
+            slice(None) if by_rates else self.map.columns,
         )
-        return value, np.split(found, 3, axis=-1)[: 3 if by_rates else 1]
+        count = found.shape[-1] // self._unit_loads.shape[-2]
+        return value, np.split(found, count, axis=-1)[: 3 if by_rates else 1]
 
     def _with_slopes(
         self, forces: AnyArray, by_rates: Sequence[Array]

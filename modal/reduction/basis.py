@@ -201,7 +201,7 @@ class ReducedBasis:
 
     def hold(self, ranges: Mapping[int, Array]) -> None:
         """Add K_ref⁻¹ of the ranges (n, r) of operators A_j and A_jᵀ, by j."""
-        self.include(self.solve(np.hstack(list(ranges.values()))))
+        self.grow(np.hstack(list(ranges.values())))
         held = self._projected.held.copy()
         held[list(ranges)] = True
         self._projected = replace(self._projected, held=held)

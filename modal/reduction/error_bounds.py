@@ -13,11 +13,12 @@ K_ref, and the numerical range of T(λ) relative to it lies in 1 + λ[δ₁, δ�
 stiffness, δ₃ the size of its skew part (`Instants.complement`), ω_c the frequency up to which the
 basis holds all reference modes. With γ the distance of 0 from that set |lᴴT⁻¹r| ≤ ‖l‖‖r‖/γ in the
 K_ref⁻¹ norm, and ‖r‖²_{K⁻¹} ≤ ‖K⁻¹r‖_M ‖r‖_{M⁻¹}, both of which are sketched
-(modal/reduction/basis.py). Where damping b K takes the stiffness away, at λ = −1/b, γ is zero: the
-bound is infinite, whatever the basis. With e_i² the resulting bound of mode i alone, coupling to
-another mode j adds min(e_i e_j, e_i² e_j²/|λ_i − λ_j|); near a defective pair the square-root law
-takes over (`coupled`). The round-off of the small eigenproblem and of the products that make its
-matrices is added (modal/reduction/projection.py).
+(modal/reduction/basis.py). Dampers with K_ref⁻¹ of their forces in the basis do not act on that
+complement, and are left out of δ. Where damping b K takes the stiffness away, at λ = −1/b, γ is
+zero: the bound is infinite, whatever the basis. With e_i² the resulting bound of mode i alone,
+coupling to another mode j adds min(e_i e_j, e_i² e_j²/|λ_i − λ_j|); near a defective pair the
+square-root law takes over (`coupled`). The round-off of the small eigenproblem and of the products
+that make its matrices is added (modal/reduction/projection.py).
 """
 
 from __future__ import annotations

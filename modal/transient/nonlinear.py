@@ -142,7 +142,8 @@ class NonlinearAlpha(AlphaParameters, Newton):
     def derivatives(self, at: Any, at_rest: bool = False) -> Array:
         """Those of some of the steps, and polynomials in time through these; of several steps in
         mild motion without the forces of relative rates, in half of the time."""
-        count, at_rest = len(at.q), len(at.q) > 2 and not self.afresh
+        count = len(at.q)
+        at_rest = at_rest or (count > 2 and not self.afresh)
         if at_rest:
             np.asarray(at.residual)  # its forces are those of the nodes too
         places = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, self.NODES))
