@@ -166,19 +166,21 @@ def _modes(
             return _dense(problem)
         # The block method's modes of an undamped system at rest are real, in clusters too.
         at_rest = quadratic.conservative and quadratic.C.nnz == 0
-        if problem.target == 0.0 and problem.backend == "slepc" and (at_rest or frozen.n > BLOCK):
+        plain = problem.target == 0.0 and problem.backend == "slepc"
+        blocked = plain and (at_rest or frozen.n > BLOCK)
+        if blocked:
             modes = _block(problem, seed)
             if modes is not None:
                 return modes
             if rigid is None and deflation == "auto" and _completed(frozen) is not None:
                 raise SingularSystemError("the stiffness is singular to round-off")
         try:
-            modes = _krylov(problem, seed)
+            modes = _krylov(problem, seed, blocked)
         except (AccuracyError, ConvergenceError):
-            if frozen.n > SMALL and (problem.target != 0.0 or problem.backend != "slepc"):
+            if frozen.n > SMALL and not plain:
                 raise
             # Among overdamped modes that accumulate a Krylov method does not converge.
-            modes = _without_krylov(problem, seed)
+            modes = _without_krylov(problem, seed, blocked)
             if modes is None:
                 raise
         by_lapack = modes.method.startswith("dense")
@@ -315,9 +317,12 @@ def _block(problem: ModeProblem, seed: int, share: float = 0.1) -> Modes | None:
     return None
 
 
-def _without_krylov(problem: ModeProblem, seed: int) -> Modes | None:
-    """By LAPACK or, of more degrees of freedom, by the block method; None where that stops."""
-    return _dense(problem) if problem.quadratic.n <= SMALL else _block(problem, seed)
+def _without_krylov(problem: ModeProblem, seed: int, blocked: bool) -> Modes | None:
+    """By LAPACK or, of more degrees of freedom, by the block method; None where that stops, or has
+    stopped before, `blocked`."""
+    if problem.quadratic.n <= SMALL:
+        return _dense(problem)
+    return None if blocked else _block(problem, seed)
 
 
 def _is_open(quadratic: Quadratic, found: Pairs, k: int) -> bool:
@@ -332,7 +337,7 @@ def _is_open(quadratic: Quadratic, found: Pairs, k: int) -> bool:
     return bool((overdamped(lam) & larger).any())
 
 
-def _krylov(problem: ModeProblem, seed: int) -> Modes:
+def _krylov(problem: ModeProblem, seed: int, blocked: bool) -> Modes:
     quadratic, chain, n = problem.quadratic, problem.chain, problem.quadratic.n
     target = problem.target
     # Without damping both eigenvalues of a shape are as large, λ² = −xᵀKx/xᵀMx.
@@ -359,7 +364,7 @@ def _krylov(problem: ModeProblem, seed: int) -> Modes:
         early = ordered and 4.0 * problem.k**2 * operator.scale > quadratic.accumulation
         found = None if early else search(problem, find)
         if found is None or (ordered and _is_open(quadratic, found, problem.k)):
-            modes = _without_krylov(problem, seed)
+            modes = _without_krylov(problem, seed, blocked)
             if modes is not None:
                 return modes
         found = found or search(problem, find)

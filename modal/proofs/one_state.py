@@ -23,12 +23,14 @@ from assembly.magnitudes import EQUAL
 from assembly.system.frozen import FrozenSystem
 from modal.eigen.checked_modes import alone_on_axis
 from modal.eigen.quadratic import Quadratic
-from modal.eigen.tolerances import HALF, SURE
+from modal.eigen.solve import LAPACK, SOLUTION, SOLUTION_DOF
+from modal.eigen.tolerances import HALF, SMALL, SURE
 from modal.proofs.box import Box, FamilyBox
 from modal.proofs.judge import COUNT, ENERGY, MODES
 from modal.proofs.proving import ProvingSpace
 from modal.proofs.ratios import is_definite, largest_ratio
 from modal.reduction.affine import AffineFamily
+from modal.reduction.full_order import full_modes
 from modal.types import Array, Complex, Mask
 
 SHARPEST = 1e-10  # tolerance where a growth rate is hidden by its error bound
@@ -61,7 +63,8 @@ def examine(
     """The certified eigenvalues of a system from a reduced basis, grown up to `most` vectors, their
     error bounds, rad/s, what is known of the others (a code of modal/proofs/judge.py), the box, and
     which of the modes cannot grow; None where no basis reaches the tolerance. bounds: those of the
-    box, where they have been found.
+    box, where they have been found. Before rounds that cost more than a full solution of the lowest
+    modes, these are looked at: one that grows decides.
 
     The proof of the count holds on the sides of a rectangle too, about a mode that is alone: no
     point of them is nearer to the modes than the line Re λ = floor is (modal/proofs/proving.py).
@@ -70,6 +73,12 @@ def examine(
     at = family.coefficients([{}])
     space = ProvingSpace(family, at, k, HALF, box=bounds)
     try:
+        if system.n > SMALL:
+            first = np.cbrt((SOLUTION + SOLUTION_DOF * system.n) / (5.0 * LAPACK))
+            if first < most and space.worst(space.train(at, most=first)) > 1.0:
+                lam, bound = full_modes(system, k)
+                if np.any(lam.real > bound + HALF * np.abs(lam)):
+                    return lam, bound, MODES, space.box.at(at).first(0.0), np.zeros(len(lam), bool)
         if space.worst(space.train(at, most=most)) > 1.0:
             return None
         found, proof = space.proved(at)

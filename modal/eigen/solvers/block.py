@@ -80,7 +80,9 @@ class BlockSolver:
             lost = np.any(inside & (apart > HALF * np.abs(known)))
             grown = before.size and sizes.max(initial=0.0) > 10.0 * before.max()
             if grown and (lost or self.noise * before.max() <= ZERO):
-                # What was added is round-off, large in shapes of next to no stiffness.
+                # What was added is round-off, large in shapes of next to no stiffness, and the same
+                # loads would bring it again.
+                stalled = ATTEMPTS if self.noise == ZERO else stalled
                 self.noise, found = ZERO, ritz
                 self.basis.cut(len(found[1]))
                 loads, done = self._look(*found, finished)

@@ -418,6 +418,21 @@ def test_the_way_of_large_systems(
     assert (result.verdict, result.proof) == (verdict, proof)
 
 
+@pytest.mark.parametrize("damper, known", [(-10.0, 10), (10.0, 601)])
+def test_lowest_modes_decide_where_no_basis_holds_them(damper: float, known: int) -> None:
+    """A chain with a spring far below zero: K_ref is stiffer than all of it. With a negative damper
+    the lowest modes grow; with a positive one only that of the spring does, which LAPACK finds."""
+    n = 600
+    D, K = sp.lil_matrix((n, n)), sp.diags([2.0, -1.0, -1.0], [0, 1, -1], shape=(n, n)).tolil()
+    D[3, 3], K[300, 300] = damper, -18.0
+    system = FrozenSystem(M=sp.identity(n, format="csr"), D=D.tocsr(), K=sp.csr_matrix(1e8 * K))
+    result, lowest = modal.stability(system), modal.solve(system, k=10)
+    assert (len(result.eigenvalues), np.isfinite(result.examined_to)) == (known, damper < 0.0)
+    apart = np.abs(result.eigenvalues[:10] - lowest.eigenvalues)
+    assert (apart <= result.bounds[:10] + lowest.error_bound).all()
+    assert result.proof == "mode"
+
+
 @pytest.mark.parametrize("dropped", [False, True])
 def test_a_basis_without_the_mode_that_flutters_proves_nothing(
     dropped: bool, monkeypatch: pytest.MonkeyPatch
