@@ -161,14 +161,15 @@ def stability(system: FrozenSystem, k: int = 10) -> Stability:
     Notes
     -----
     The methods, in rising cost: energy, one Cholesky factorization (Kelvin, Tait and Chetaev); the
-    count of all modes in the box |Im λ| ≤ max(γ/2, κ) outside which no mode is unstable (`Box`);
-    a Lyapunov function. docs/theory.md, "A verdict on all modes", derives them. Up to 300 degrees
-    of freedom LAPACK finds all modes. Larger systems whose stiffness leaves no mode in the box need
+    count of all modes in the box |Im λ| ≤ max(γ/2, κ) outside which no mode is unstable (`Box`); a
+    Lyapunov function. docs/theory.md, "A verdict on all modes", derives them. Up to 300 degrees of
+    freedom LAPACK finds all modes. Larger systems whose stiffness leaves no mode in the box need
     none; others are examined with a reduced basis, and by the lowest modes where that would cost
-    more and one of these grows. LAPACK follows up to 1,500 where that leaves them undecided, and up to 500, or with k = `system.n`, where other modes may grow faster than
-    those found: elsewhere `examined_to` is finite. "Stable" is never said where a growth rate is
-    within its error bound. Motions that the kinematics of a free body's frame prescribe do not
-    count; its other motions as a whole do.
+    more and one of these grows. LAPACK follows up to 1,500 where that leaves them undecided, and up
+    to 500, or with k = `system.n`, where other modes may grow faster than those found: elsewhere
+    `examined_to` is finite. "Stable" is never said where a growth rate is within its error bound.
+    Motions that the kinematics of a free body's frame prescribe do not count; its other motions as
+    a whole do.
 
     The mass of a mechanism changes as it moves, Ṁ = ½ (C + Cᵀ), and every instant of an undamped
     one grows or decays. The result is then that of the instant alone (`Stability.mass_changes`);
