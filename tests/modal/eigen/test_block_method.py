@@ -81,7 +81,7 @@ def test_modes_are_those_of_lapack(name: str) -> None:
 def test_a_free_conservative_body_has_exactly_imaginary_eigenvalues(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(import_module("modal.eigen.solve"), "BLOCK", 100)
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "SMALL", 100)
     modes = solve(block(6, 2, 2, "hex20", clamped=None).freeze(), k=8)
     assert modes.method == "block Rayleigh–Ritz"
     assert modes.deflated == 12
@@ -93,7 +93,7 @@ def test_a_free_solid_that_spins_is_solved_by_the_block_method(
     monkeypatch: pytest.MonkeyPatch, omega: tuple[float, float, float]
 ) -> None:
     """Slow spin leaves S next to singular; ±iΩ is defective. As LAPACK has it, nothing missed."""
-    monkeypatch.setattr(import_module("modal.eigen.solve"), "BLOCK", 100)
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "SMALL", 100)
     system = block(10, 2, 2, clamped=None).freeze(omega=omega)
     modes = solve(system, k=10)
     assert modes.method == "block Rayleigh–Ritz"

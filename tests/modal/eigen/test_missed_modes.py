@@ -93,7 +93,7 @@ def test_proportional_damping_and_spin_up_are_solved_by_the_block_method(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """aM + bK beside K, and an acceleration along the angular velocity: as LAPACK has it."""
-    monkeypatch.setattr(import_module("modal.eigen.solve"), "BLOCK", 100)
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "SMALL", 100)
     body = block(11, 3, 3, "hex8").with_damping(a=6.0, b=1e-5)
     system = body.freeze(omega=(0.0, 0.0, 250.0), epsilon=(0.0, 0.0, 1e4))
     assert verdict(system, 6, 0)[0] == "right"
@@ -126,7 +126,7 @@ def test_left_vectors_of_the_block_method_solve_the_transposed_problem(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """To the backward error 1e-10 that docs/numerics.md states."""
-    monkeypatch.setattr(import_module("modal.eigen.solve"), "BLOCK", 100)
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "SMALL", 100)
     body = block(11, 3, 3, "hex8").with_damping(a=6.0, b=1e-5)
     system = body.freeze(omega=(0.0, 0.0, 250.0), epsilon=(1e4, 0.0, 1e4))
     modes = solve(system, k=6)

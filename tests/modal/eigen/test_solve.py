@@ -133,7 +133,6 @@ def test_a_stopped_krylov_run_hands_over_what_converged(monkeypatch: pytest.Monk
 def test_krylov_schur_takes_over_from_a_stopped_block_run(
     monkeypatch: pytest.MonkeyPatch, damping: float
 ) -> None:
-    monkeypatch.setattr(import_module("modal.eigen.solve"), "BLOCK", 500)
     system = gyroscopic(600, seed=4, damping=damping)
     expected = solve(system, k=8)
     assert expected.method == "block Rayleigh–Ritz"
