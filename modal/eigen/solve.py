@@ -30,7 +30,7 @@ from modal.eigen.solvers.krylov import nearest_modes, solve_krylov
 from modal.eigen.solvers.shift_invert import ShiftInvert
 from modal.eigen.solvers.symmetric_stiffness import has_symmetric_null_space
 from modal.eigen.spectrum import Pairs, overdamped
-from modal.eigen.tolerances import COARSE, GROUP, SMALL
+from modal.eigen.tolerances import COARSE, GROUP, HALF, SMALL
 from modal.types import Array
 
 Backend = Literal["slepc", "scipy", "dense"]
@@ -299,21 +299,41 @@ def search(problem: ModeProblem, find: Callable[[int, int], Pairs]) -> Pairs:
     return find(problem.k, 0)
 
 
-def _block(problem: ModeProblem, seed: int, share: float = 0.1) -> Modes | None:
+def _block(
+    problem: ModeProblem, seed: int, removed: bool = True, share: float = 0.1
+) -> Modes | None:
     """By the block method; None where it does not apply, or stops short.
 
+    removed: whether the zero eigenvalues are not in its basis, for which their left vectors are to
+    be the right ones; otherwise they are found with the others.
     share: of the backward error allowed, at which it stops.
     """
     quadratic, chain = problem.quadratic, problem.chain
-    if not quadratic.system.symmetric_mass or not has_symmetric_null_space(quadratic, chain):
+    if not quadratic.system.symmetric_mass:
         return None
+    if removed and not has_symmetric_null_space(quadratic, chain):
+        return None
+    zeros = 0 if removed or chain is None else chain.count
     with suppress(AccuracyError, ConvergenceError, SingularSystemError), ExitStack() as stack:
-        solver = BlockSolver(quadratic, chain, problem.rigid)
+        solver = BlockSolver(quadratic, chain if removed else None, problem.rigid)
         stack.callback(solver.destroy)
         aim = share * problem.tolerance
-        found = search(problem, lambda k, attempt: solver.find(k, seed + attempt, aim))
+
+        def find(k: int, attempt: int) -> Pairs:
+            return _without_zeros(quadratic, solver.find(k + zeros, seed + attempt, aim), zeros)
+
+        found = search(problem, find)
         return checked_modes(problem, found, certified=problem.certify or None)
     return None
+
+
+def _without_zeros(quadratic: Quadratic, found: Pairs, count: int) -> Pairs:
+    """The pairs but those of so many zero eigenvalues; ConvergenceError where others are there."""
+    zero = np.abs(found.eigenvalues) <= HALF * quadratic.frequency_scale * bool(count)
+    there = int(np.where(found.eigenvalues[zero].imag > 0.0, 2, 1).sum())
+    if there != count:
+        raise ConvergenceError(f"{there} eigenvalues at zero of {count}", found)
+    return found.take(np.flatnonzero(~zero))
 
 
 def _without_krylov(problem: ModeProblem, seed: int, blocked: bool) -> Modes | None:
@@ -321,7 +341,8 @@ def _without_krylov(problem: ModeProblem, seed: int, blocked: bool) -> Modes | N
     stopped before, `blocked`."""
     if problem.quadratic.n <= SMALL:
         return _dense(problem)
-    return None if blocked else _block(problem, seed)
+    removed = has_symmetric_null_space(problem.quadratic, problem.chain)
+    return None if removed and blocked else _block(problem, seed, removed)
 
 
 def _is_open(quadratic: Quadratic, found: Pairs, k: int) -> bool:

@@ -215,6 +215,26 @@ def test_a_null_space_of_an_unsymmetric_stiffness_is_compared_with_that_of_its_s
     assert has_symmetric_null_space(Quadratic(free), chained)
 
 
+@pytest.mark.parametrize("coupling", [1e-4, 1e-3])
+def test_overdamped_modes_beside_a_zero_with_a_left_vector_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, coupling: float
+) -> None:
+    """A free chain with K = S + v wᵀ, v·w = 0, so that K v = 0 and Kᵀv ≠ 0. D = bS: beyond the
+    lowest shapes the eigenvalues next to −1/b are smaller than those of the next ones."""
+    monkeypatch.setattr(import_module("modal.eigen.solve"), "SMALL", 100)
+    n, b = 150, 6.0
+    S = sp.diags([np.r_[1.0, np.full(n - 2, 2.0), 1.0], -np.ones(n - 1)], [0, 1], format="csr")
+    S = sp.csr_matrix(S + sp.triu(S, 1).T)
+    v, w = np.ones(n), coupling * np.cos(np.pi * (np.arange(n) + 0.5) / n)
+    coupled = sp.csr_matrix(np.outer(v, w) / n)
+    system = FrozenSystem(sp.identity(n), D=b * S, K=S, K_epsilon=coupled, rigid=v[:, None])
+    assert not has_symmetric_null_space(Quadratic(system), system.null_chain)
+    modes, expected = solve(system, k=14), solve(system, k=14, backend="dense")
+    assert modes.method == "block Rayleigh–Ritz"
+    assert modes.deflated == expected.deflated == 2
+    np.testing.assert_allclose(modes.eigenvalues, expected.eigenvalues, rtol=1e-8)
+
+
 @pytest.mark.parametrize("elements", [30, 100, 200])
 def test_overdamped_modes_are_those_of_the_lowest_shapes(elements: int) -> None:
     """D = bK with 2/b between two frequencies: λ² + bω²λ + ω² = 0 is next to −1/b for almost all ω.
