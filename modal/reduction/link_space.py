@@ -282,8 +282,8 @@ class LinkSpace(Space):
         self._first = family.first.mechanism  # whose choice of eliminated DOFs serves all
         self._slaves = link_slaves(self._first, family.first.driven)
         # Where joints hold nothing twice all links together have at most k free elastic modes below
-        # the k-th mode of the mechanism.
-        modes = max(k, 6)
+        # the k-th mode of the mechanism. The bounds need those up to well above it.
+        modes = -(-2 * max(k, 6) // len(family.links))
         self.parts = {
             name: link.basis(self._slaves[name], stored and of_part(name, stored), modes)
             for name, link in family.links.items()
@@ -300,7 +300,7 @@ class LinkSpace(Space):
         self._mechanisms: dict[int, ReducedMechanism] = {}
 
     def _grow(self, found: CertifiedModes) -> bool:
-        """First by free modes of links, where the bounds need those up to a higher frequency."""
+        """First by more free modes of the links that have them to too low a frequency."""
         highest, short = float(np.nanmax(np.abs(found.modes.eigenvalues))), False
         for part in self.parts.values():
             most = 2 * max(self.wanted, 6) + part.family.rigid.shape[1]

@@ -113,8 +113,8 @@ class SpaceSource:
     """All instants from one certified reduced space (modal/reduction/space.py), in its coordinates.
 
     The space is grown on a few values until the error bound of every eigenvalue there is below
-    tolerance |λ|, and where those between do not hold, on a quarter of all, SAMPLE at most. It is
-    compared with full solves at values of a seeded
+    tolerance |λ|, and along a motion, or where values between do not hold, on a quarter of all,
+    SAMPLE at most. It is compared with full solves at values of a seeded
     draw (modal/reduction/full_order.py), the lowest k modes.
     The values are then solved a block at a time. Where a block does not reach the accuracy, the
     space grows, and `carried` transforms earlier snapshots into its coordinates. An extra instant
@@ -154,8 +154,10 @@ class SpaceSource:
                 if not self._space.complete:  # else it cannot grow, and every block is checked
                     order = spread(len(sample), 2 * TRAINING - 1)
                     self._space.train(sample.take(order[::2]), most=self._worthwhile(len(sample)))
-                    between = self._space.solve(sample.take(order[order.size > 1 :: 2]))
-                    if self._space.worst(between) > 1.0:
+                    between = sample.take(order[order.size > 1 :: 2])
+                    # Along a motion others fail where a few hold.
+                    moves = self._name == "time"
+                    if moves or self._space.worst(self._space.solve(between)) > 1.0:
                         self._train(sample)
                 self._check()
             self._settle()
