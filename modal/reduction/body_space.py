@@ -189,7 +189,8 @@ class BodySpace(Space):
         motions = images.prescribed(at.damping, at.stiffness, euler, rates)
         none = PrescribedMotion.none(len(overlap))
         motions = [motion if held else none for motion, held in zip(motions, same, strict=True)]
-        self._last = instants, counted(motions, *instants.matrices, overlap.T)
+        M, E, K = instants.matrices
+        self._last = instants, counted(motions, M, E, K, overlap.T)
         return self._last[1]
 
     def prescribed_modes(self, at: Instants) -> tuple[SmallModes, Index]:

@@ -229,7 +229,7 @@ class SpaceSource:
             if place >= len(self._values) or self._values[place] != at:
                 points = self._space.family.coefficients([{self._name: at}])
                 parts, _ = self._accurate(points)
-                ((_, space, found),) = parts or [(0, self._space, None)]
+                space, found = parts[0][1:] if parts else (self._space, None)
                 return self._snapshots(np.array([at]), points, space, found)[0]
             self._load(place // self.block)
         return self._block[at]
@@ -275,15 +275,16 @@ class SpaceSource:
         size = self.block
         index = np.arange(number * size, min((number + 1) * size, len(self._values)))
         values, points = self._values[index], self._points.take(index)
-        self._serving = self._spaces(points)
-        parts, left = self._accurate(points)
-        if left.size:
-            before = self._space.frame
-            while left.size:
-                self._train(points.take(left))
-                self._settle()
-                self._serving = self._spaces(points)
-                parts, left = self._accurate(points)
+        before, grown = self._space.frame, False
+        while True:
+            self._serving = self._spaces(points)
+            parts, left = self._accurate(points)
+            if not left.size:
+                break
+            self._train(points.take(left))
+            self._settle()
+            grown = True
+        if grown:
             self._embedding = self._space.embedding(before)
             self.growths += 1
         self._block = {
