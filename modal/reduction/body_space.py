@@ -40,6 +40,7 @@ class BodySpace(Space):
 
     family: AffineFamily
     projected: Projected
+    _last: tuple[Instants, list[PrescribedMotion]] | None = None
 
     def __init__(
         self,
@@ -172,9 +173,12 @@ class BodySpace(Space):
         return prescribed
 
     def _motions(self, instants: Instants) -> list[PrescribedMotion]:
-        """What the kinematics of the frame prescribe at each point of a free body."""
+        """What the kinematics of the frame prescribe at each point of a free body; the last are
+        stored."""
         if not self.extra:
             return []
+        if self._last is not None and self._last[0] is instants:
+            return self._last[1]
         at, overlap = instants.at, instants.body.overlap
         images = self.basis.images
         count = at.stiffness.shape[1]
@@ -186,7 +190,8 @@ class BodySpace(Space):
         none = PrescribedMotion.none(len(overlap))
         motions = [motion if held else none for motion, held in zip(motions, same, strict=True)]
         M, E, K = instants.matrices
-        return counted(motions, M, E, K, overlap.T)
+        self._last = instants, counted(motions, M, E, K, overlap.T)
+        return self._last[1]
 
     def prescribed_modes(self, at: Instants) -> tuple[SmallModes, Index]:
         """The modes that the frame prescribes at the points of a free body, but for those at zero,

@@ -39,8 +39,10 @@ from modal.reduction.affine import AffineFamily, Coefficients, Freeze, Point
 from modal.reduction.basis import Projected, ReducedBasis
 from modal.reduction.instants import Instants
 from modal.reduction.reduced_eigen import SmallModes, solve_matrices
-from modal.reduction.space import Space, grouped, of_part
+from modal.reduction.space import CertifiedModes, Space, grouped, of_part
 from modal.types import Array, Index
+
+BEYOND = 2.0  # frequency up to which the bases hold the free modes of links, over that of a mode
 
 
 def linked(system: FrozenSystem) -> MechanismSystem | None:
@@ -281,7 +283,7 @@ class LinkSpace(Space):
         self._slaves = link_slaves(self._first, family.first.driven)
         # Where joints hold nothing twice all links together have at most k free elastic modes below
         # the k-th mode of the mechanism. The bounds need those up to well above it.
-        modes = 2 * max(k, 6)
+        modes = -(-2 * max(k, 6) // len(family.links))
         self.parts = {
             name: link.basis(self._slaves[name], stored and of_part(name, stored), modes)
             for name, link in family.links.items()
@@ -296,6 +298,19 @@ class LinkSpace(Space):
             n: links[n].reduced(basis, self._slaves[n]) for n, basis in self.parts.items()
         }
         self._mechanisms: dict[int, ReducedMechanism] = {}
+
+    def _grow(self, found: CertifiedModes) -> bool:
+        """First by more free modes of the links that have them to too low a frequency."""
+        highest, short = float(np.nanmax(np.abs(found.modes.eigenvalues))), False
+        for part in self.parts.values():
+            most = 2 * max(self.wanted, 6) + part.family.rigid.shape[1]
+            known = int((part.ritz()[0] <= part.resolved**2).sum())
+            if part.resolved < BEYOND * highest and known < min(most, part.family.n):
+                part.include_lowest(min(2 * known, most, part.family.n))
+                short = True
+        if short:
+            self.refresh()
+        return short or super()._grow(found)
 
     @property
     def description(self) -> str:

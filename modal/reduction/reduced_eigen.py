@@ -82,7 +82,7 @@ class SmallModes:
         """Vectors in the coordinates (n, …) of a basis (n, r)."""
         return replace(self, right=times(basis, self.right), left=times(basis, self.left))
 
-    def points(self, index: Index | slice) -> SmallModes:
+    def points(self, index: Index | Mask | slice) -> SmallModes:
         """Those of some of the points."""
         return SmallModes(*(array[index] for array in vars(self).values()))
 

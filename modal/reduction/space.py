@@ -67,6 +67,12 @@ class CertifiedModes:
         modes, prescribed = self.modes.first(k), self.prescribed[:, :k]
         return replace(self, modes=modes, bounds=bounds, prescribed=prescribed)
 
+    def points(self, those: Mask) -> CertifiedModes:
+        """Some of the points."""
+        bounds = ErrorBounds(*(array[those] for array in vars(self.bounds).values()))
+        at, modes = self.instants.taken(np.flatnonzero(those)), self.modes.points(those)
+        return CertifiedModes(at, modes, bounds, self.prescribed[those])
+
     def counted(self, point: int, k: int) -> tuple[Complex, Array]:
         """The first k eigenvalues of a point that are not prescribed, and their error bounds."""
         there = ~self.prescribed[point] & np.isfinite(self.bounds.error_bound[point])
@@ -146,8 +152,8 @@ class Space:
         """Grow the bases until every point is accepted, if that can be; the modes on them then.
 
         Only the points that fail are solved anew after a round of growth, all when none fails.
-        found: the modes on the present bases, where they have been computed. most: vectors of all
-        bases from which they are not grown.
+        found: the modes on the present bases, where they have been computed. most: coordinates of a
+        point from which the bases are not grown.
         """
         found = self.solve(points) if found is None else found
         at = points
@@ -156,7 +162,7 @@ class Space:
             if not failing.size and at is not points:
                 at, found = points, self.solve(points)
                 continue
-            wide = sum(basis.size for basis in self.parts.values()) >= most
+            wide = found.modes.right.shape[1] >= most
             if not failing.size or wide or not self._grow(found):
                 break
             at = at if len(failing) == len(at) else at.take(failing)

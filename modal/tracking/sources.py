@@ -27,7 +27,7 @@ from modal.tracking.stencil import differences, stencil_of
 from modal.tracking.sweep import Request
 from modal.tracking.variation import Derivatives, Variation, projected, variations, window_space
 from modal.tracking.whirl import Whirl, WhirlForms
-from modal.types import Array
+from modal.types import Array, Index
 
 # Basis and description of the stored run that is continued, if its fingerprints agree with these.
 Kept = Callable[[NDArray[np.float64]], tuple[Mapping[str, NDArray[Any]], str]]
@@ -112,8 +112,9 @@ class ListedModes(NamedTuple):
 class SpaceSource:
     """All instants from one certified reduced space (modal/reduction/space.py), in its coordinates.
 
-    The space is grown on a quarter of the values, SAMPLE at most, until the error bound of every
-    eigenvalue there is below tolerance |λ|, and compared with full solves at values of a seeded
+    The space is grown on a few values until the error bound of every eigenvalue there is below
+    tolerance |λ|, and along a motion, or where values between do not hold, on a quarter of all,
+    SAMPLE at most. It is compared with full solves at values of a seeded
     draw (modal/reduction/full_order.py), the lowest k modes.
     The values are then solved a block at a time. Where a block does not reach the accuracy, the
     space grows, and `carried` transforms earlier snapshots into its coordinates. An extra instant
@@ -139,6 +140,7 @@ class SpaceSource:
         self._request, self._family = request, cast(Any, family)
         self._freeze, self._name, self._at = sweep.freeze, sweep.name, sweep.at
         self._block: dict[float, Snapshot] = {}
+        self._serving: list[Any] = []  # spaces for the last block, the smallest first
         self.growths = 0
         self._points = self._leading(self._at)
         self._values = self._at[: len(self._points)]
@@ -150,9 +152,13 @@ class SpaceSource:
         try:
             if stored is None:
                 if not self._space.complete:  # else it cannot grow, and every block is checked
-                    few = sample.take(spread(len(sample), TRAINING))
-                    self._space.train(few, most=self._worthwhile(len(sample)))
-                    self._train(sample)
+                    order = spread(len(sample), 2 * TRAINING - 1)
+                    self._space.train(sample.take(order[::2]), most=self._worthwhile(len(sample)))
+                    between = sample.take(order[order.size > 1 :: 2])
+                    # Along a motion others fail where a few hold.
+                    moves = self._name == "time"
+                    if moves or self._space.worst(self._space.solve(between)) > 1.0:
+                        self._train(sample)
                 self._check()
             self._settle()
         except BaseException:
@@ -222,7 +228,9 @@ class SpaceSource:
             place = int(np.searchsorted(self._at if rising else -self._at, at if rising else -at))
             if place >= len(self._values) or self._values[place] != at:
                 points = self._space.family.coefficients([{self._name: at}])
-                return self._snapshots(np.array([at]), points, self._space)[0]
+                parts, _ = self._accurate(points)
+                space, found = parts[0][1:] if parts else (self._space, None)
+                return self._snapshots(np.array([at]), points, space, found)[0]
             self._load(place // self.block)
         return self._block[at]
 
@@ -231,16 +239,14 @@ class SpaceSource:
         here = self._space.on(self._space.family.coefficients([{self._name: snapshot.at}]))
         return snapshot.carried(self._embedding, here.mass[0], here.damping[0])
 
-    def _train(self, points: Any, found: CertifiedModes | None = None) -> CertifiedModes:
+    def _train(self, points: Any) -> None:
         space = self._space
-        found = space.train(points, found, self._worthwhile(len(points)))
-        worst = space.worst(found)
+        worst = space.worst(space.train(points, None, self._worthwhile(len(points))))
         if worst > 1.0:
             raise BasisError(
                 f"track: an error bound stays {worst:.3g} times above the accuracy "
                 f"{self._request.tolerance:g} with a {space.description}"
             )
-        return found
 
     def _check(self) -> None:
         """Full-order verification of values of a seeded draw."""
@@ -269,27 +275,37 @@ class SpaceSource:
         size = self.block
         index = np.arange(number * size, min((number + 1) * size, len(self._values)))
         values, points = self._values[index], self._points.take(index)
-        made, found = self._accurate(values, points)
-        if made is None:
-            before = self._space.frame
-            found = self._train(points, found)
+        before, grown = self._space.frame, False
+        while True:
+            self._serving = self._spaces(points)
+            parts, left = self._accurate(points)
+            if not left.size:
+                break
+            self._train(points.take(left))
             self._settle()
+            grown = True
+        if grown:
             self._embedding = self._space.embedding(before)
             self.growths += 1
-            made, _ = self._accurate(values, points, found)
-            assert made is not None
-        self._block = dict(zip(values.tolist(), made, strict=True))
+        self._block = {
+            made.at: made
+            for some, space, found in parts
+            for made in self._snapshots(values[some], points.take(some), space, found)
+        }
 
-    def _accurate(
-        self, values: Array, points: Any, shared: CertifiedModes | None = None
-    ) -> tuple[list[Snapshot] | None, CertifiedModes | None]:
-        """The snapshots of a block, by the smallest space that is accurate enough, if any is, and
-        the modes on the shared space where they were needed. shared: these, if they are known."""
-        for space in self._spaces(points):
-            found = space.solve(points) if shared is None or space is not self._space else shared
-            if space.worst(found) <= 1.0:
-                return self._snapshots(values, points, space, found), None
-        return None, found
+    def _accurate(self, points: Any) -> tuple[list[tuple[Index, Any, CertifiedModes]], Index]:
+        """The modes of points, each by the first space that is accurate enough: numbers of points,
+        a space and their modes on it; and the points that none holds."""
+        parts, left = [], np.arange(len(points))
+        for space in self._serving:
+            found = space.solve(points.take(left))
+            good = space.accepted(found).max(axis=1) <= 1.0
+            if good.any():
+                parts.append((left[good], space, found if good.all() else found.points(good)))
+            left = left[~good]
+            if not left.size:
+                break
+        return parts, left
 
     def _snapshots(
         self, at: Array, points: Any, space: Space, found: CertifiedModes | None = None

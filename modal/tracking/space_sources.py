@@ -48,9 +48,13 @@ class ReducedSource(SpaceSource):
     def _new_space(
         self, sample: Coefficients, stored: Mapping[str, NDArray[Any]] | None
     ) -> BodySpace:
-        request = self._request
-        count = request.count(self._family.n, self._family.rigid.shape[1])
-        return BodySpace(self._family, sample, count, request.tolerance, stored=stored)
+        request, n, rigid = self._request, self._family.n, self._family.rigid.shape[1]
+        count = request.count(n, rigid)
+        space = BodySpace(self._family, sample, count, request.tolerance, stored=stored)
+        if stored is None and rigid:  # of its motions as a whole few are not prescribed
+            left = space.prescribed_modes(space.on(sample))[1]
+            space.wanted = request.count(n, min(rigid, int(left.max())))
+        return space
 
     def _law(self) -> Interpolant | None:
         """The coefficients as polynomials of the value; also between the values, so that what has

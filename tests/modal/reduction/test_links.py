@@ -63,6 +63,26 @@ def test_a_basis_starts_from_as_many_free_modes_as_the_modes_wanted_need(
     assert many == few + 12
 
 
+def test_links_take_more_free_modes_where_spinning_lifts_those_of_the_mechanism() -> None:
+    """Two arms that spin so fast that their third modes are above their sixth free ones at rest:
+    the bounds of the first bases are infinite."""
+    arm = assembly.beam(1.0, assembly.rectangle(0.02, 0.005), assembly.steel, 80, planar=True)
+    names = ("one", "other")
+    arms = assembly.Mechanism(
+        dict.fromkeys(names, arm),
+        [assembly.revolute("ground", (0, 0), name, "start", name=name) for name in names],
+        [assembly.driver(name, 6000.0) for name in names],
+    )
+    space, points = space_of(arms, 6, 1e-8), LinkPoints.of(arms, np.zeros(1))
+    before, at_rest = space.solve(points), space.parts["one"].resolved
+    assert np.isinf(before.bounds.error_bound).any()
+    found = space.train(points)
+    assert space.worst(found) <= 1.0
+    lam, exact = found.modes.eigenvalues[0], modal.solve(arms.freeze(0.0), k=6).eigenvalues
+    assert np.abs(exact).max() > at_rest
+    np.testing.assert_allclose(lam, exact, rtol=1e-7, atol=1e-8 * np.abs(exact).max())
+
+
 def test_the_reduced_mechanism_is_a_galerkin_projection_of_the_full_one(
     machine: assembly.Mechanism,
 ) -> None:

@@ -9,6 +9,8 @@ from scipy.optimize import linear_sum_assignment
 
 import assembly
 import modal
+from assembly.gallery import block
+from modal.tracking.space_sources import ReducedSource
 from modal.types import Array
 from tests.support.chains import exact
 
@@ -42,6 +44,29 @@ def test_modes_of_a_free_beam(axis: tuple[int, ...], epsilon: float, damping: fl
         if epsilon == 0.0:
             assert np.sum(kind == "prescribed") >= 2
             assert lam[kind == "prescribed"] == pytest.approx(1j * omega[n], rel=1e-6)
+
+
+@pytest.mark.parametrize(("axis", "left"), [((0, 0, 1), 2), ((1, 1, 0), 6)])
+def test_as_many_modes_as_there_are_rigid_motions_that_count(
+    axis: tuple[int, ...], left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """About a principal axis the frame prescribes ten of the twelve eigenvalues: those of the
+    translations, of the turned body and of its angle; the nutation is left. About another axis a
+    moment acts, and no rotation is prescribed."""
+    spaces = []
+    original = ReducedSource._settle
+
+    def settle(self: ReducedSource) -> None:
+        original(self)
+        spaces.append(self._space)
+
+    monkeypatch.setattr(ReducedSource, "_settle", settle)
+    size, origin = (0.6, 0.1, 0.05), (-0.3, -0.05, -0.025)
+    solid = block(4, 1, 1, "hex8", size, origin, assembly.steel, clamped=None)
+    tracks = modal.track(solid, omega=np.linspace(5.0, 200.0, 24), axis=axis, k=5, guard=2)
+    assert tracks.attrs["solver"].startswith("reduced basis")
+    assert [space.wanted for space in spaces] == [5 + 2 + left]
+    assert ((tracks["kind"] == "elastic").sum("mode") >= 5).all()
 
 
 def test_a_rigid_motion_next_to_zero() -> None:

@@ -134,6 +134,30 @@ def test_checks_that_are_no_number() -> None:
         modal.track(Shaft(), omega=SPEEDS, checks=-1)
 
 
+def test_values_that_a_local_space_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the modes of the first speed alone: the slow speeds are solved on it, the others on the
+    shared space, and all are those of LAPACK."""
+    original, solved = BodySpace.local, list[tuple[bool, int]]()
+    monkeypatch.setattr(BodySpace, "local", lambda self, at: original(self, at.take([0])))
+    accurate = sources.SpaceSource._accurate
+
+    def noted(self: Any, points: Any) -> Any:
+        parts, left = accurate(self, points)
+        solved.extend((space.coordinates is not None, len(index)) for index, space, _ in parts)
+        return parts, left
+
+    monkeypatch.setattr(sources.SpaceSource, "_accurate", noted)
+    blade = assembly.beam(1.0, assembly.rectangle(0.05, 0.02), assembly.steel, 6, clamped="start")
+    speeds = np.linspace(0.0, 60.0, 41)
+    tracks = modal.track(blade, omega=speeds, axis=(0, 0, 1), k=4)
+    (inside, few), (shared, rest) = solved[:2]
+    assert inside and not shared and few and rest and few + rest == len(speeds)
+    for n in range(0, 41, 4):
+        exact = modal.solve(blade.freeze(omega=speeds[n], axis=(0, 0, 1)), k=4).eigenvalues
+        found = tracks["eigenvalue"].values[n, :4]
+        np.testing.assert_allclose(np.sort(found.imag), np.sort(exact.imag), rtol=1e-8)
+
+
 @pytest.mark.slow
 def test_a_basis_that_grows_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """From two speeds only: later blocks add vectors, and the tracks are those of full solves."""
