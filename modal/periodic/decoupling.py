@@ -17,13 +17,14 @@ from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.eigen.tolerances import COARSE, EPS, HALF, ROUNDS
 from modal.periodic.magnus import Factors, propagator_factors
+from modal.periodic.mode_groups import coupled, extreme_distances, followed, periodic_changes, second_order
 from modal.periodic.periodic_modes import PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.periodic.slow_motion import (
@@ -67,9 +68,14 @@ def decoupled_modes(
     so many equal parts of the period at which shapes will be asked for, at no further cost.
     """
     allowed, samples = max(accuracy, allowed), FEWEST
-    most = most_instants(np.linalg.eigvals(A(np.array([t0]))[0]), period, cheap)
-    if not most:
+    values = np.linalg.eigvals(A(np.array([t0]))[0])
+    most = most_instants(len(values), cheap)
+    if most < samples:
         return None
+    found = _Decoupling(A, t0, period, samples, accuracy, steady=True)
+    modes = found.settled(most, allowed, parts) if found.smooth else None
+    if modes is not None or not few_are_near(values, period):
+        return modes
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = highest_waves(found.X[::2]) if found.usable else np.inf
     # What X is off by its highest waves, A X and its mean are by |λ| times that.
@@ -83,35 +89,20 @@ def decoupled_modes(
         found = _Decoupling(A, t0, period, samples, accuracy, found)
     if not found.smooth:
         return None
-    before, wanted = np.inf, accuracy if fastest * found.highest <= 1.0 else np.inf
-    while found.settle(wanted):
-        found.resolve()
-        worst = float(found.unresolved.max())
-        # More instants do not lessen the round-off of B.
-        last = len(found.X) == most or (worst > GAIN * before and worst <= allowed)
-        done = found.resolved or (last and worst <= allowed)
-        if done and wanted <= accuracy:
-            return found.modes(parts)
-        # As Fourier coefficients, which fall geometrically from those of the modes themselves.
-        following, at_most = fastest * (worst / fastest) ** np.array([2.0, most / len(found.X)])
-        if not done and (last or at_most > allowed):
-            return None
-        if wanted > accuracy and (done or following <= 1.0):
-            wanted = accuracy
-        else:
-            found.refine()
-            before = worst
-    return None
+    return found.settled(most, allowed, parts)
 
 
-def most_instants(values: Complex, period: float, cheap: bool) -> int:
-    """The largest number of instants that are tried, a power of two; 0 where too few are, or where
-    of the eigenvalues (N,) of one instant too many are not apart. cheap: as of `decoupled_modes`.
-    """
-    most = min(MOST_INSTANTS, 4 * WORK / len(values) ** 3) if cheap else MOST_INSTANTS
+def most_instants(size: int, cheap: bool) -> int:
+    """The largest number of instants that are tried, a power of two, of matrices of a size. cheap:
+    as of `decoupled_modes`."""
+    most = min(MOST_INSTANTS, 4 * WORK / size**3) if cheap else MOST_INSTANTS
+    return 1 << int(np.log2(max(1.0, most)))
+
+
+def few_are_near(values: Complex, period: float) -> bool:
+    """Whether of eigenvalues (N,) of an instant few enough are not apart."""
     near = np.abs(values[:, None] - values) < 2.0 * np.pi / period * APART
-    largest = np.bincount(connected_components(near, directed=False)[1]).max()
-    return 0 if largest > LARGEST_GROUP or most < FEWEST else 1 << int(np.log2(most))
+    return bool(np.bincount(connected_components(near, directed=False)[1]).max() <= LARGEST_GROUP)
 
 
 class _Decoupling:
@@ -119,15 +110,16 @@ class _Decoupling:
 
     def __init__(
         self, A: Sampled, t0: float, period: float, samples: int, accuracy: float = ACCURACY,
-        before: _Decoupling | None = None,
+        before: _Decoupling | None = None, steady: bool = False,
     ) -> None:  # fmt: skip
-        """before: that of half as many instants."""
-        self.accuracy = accuracy
+        """before: that of half as many instants. steady: in the modes of the mean of A."""
+        self.accuracy, self.steady = accuracy, steady
         self.period, self.rate = period, 2.0 * np.pi / period
         self.model, self.start = A, t0
         times = t0 + period * np.arange(samples) / samples
         self.A = A(times if before is None else times[1::2])
-        values, shapes = (x.astype(complex) for x in np.linalg.eig(self.A))
+        source = self.A.mean(axis=0, keepdims=True) if steady else self.A
+        values, shapes = (x.astype(complex) for x in np.linalg.eig(source))
         regular = bool(np.all(np.linalg.slogdet(shapes)[0]))
         duals = np.linalg.inv(shapes) if regular else shapes
         if before is not None:
@@ -136,18 +128,20 @@ class _Decoupling:
         self.spectrum: tuple[Complex, Complex, Complex] = values, shapes, duals
         # LAPACK's eigenvalues of a real matrix: each conjugate pair one after the other.
         turn = np.sign(values[0].imag).astype(np.intp)
-        order, closing = _followed(values)
+        order, closing = followed(values)
         place = np.argsort(order[0])
         self.twin, self.paired = place[order[0] + turn[order[0]]], True
         values = np.take_along_axis(values, order, 1)
         shapes = np.take_along_axis(shapes, order[:, None], 2)
         duals = np.take_along_axis(duals, order[:, :, None], 1)
-        least, most = _distances(values)
-        near = least < APART * self.rate
         # Vectors have unit length.
         conditions = np.sqrt(len(place)) * np.linalg.norm(duals, axis=(1, 2))
         regular = regular and bool(conditions.max() <= 1.0 / EPS)
-        if regular:
+        least, most = extreme_distances(values)
+        near = least < APART * self.rate
+        if steady and regular:
+            near = coupled(duals @ self.A @ shapes, values[0], period)
+        elif regular:
             # What turns fast into each other would need many instants; what is further apart, more
             # steps.
             turned = duals @ np.roll(shapes, 1, axis=0)
@@ -160,6 +154,8 @@ class _Decoupling:
         self.groups = [np.flatnonzero(label == number) for number in range(count)]
         self.usable = regular and count > 1 and self._group_size() <= LARGEST_GROUP
         self.smooth = self.usable and self._start(shapes, duals)
+        if steady and self.usable:
+            self.X, self.highest, self.smooth = np.repeat(self.X, samples, axis=0), 0.0, True
         if self.smooth:
             self.B = self._transformed(self.A, self.X, self._slopes())
 
@@ -232,6 +228,30 @@ class _Decoupling:
             B[part][:, :, kept] = found
         return B
 
+    def settled(self, most: int, allowed: float, parts: int) -> PropagatedModes | None:
+        """The modes of groups that do not change each other, nor by more instants, `most` at most;
+        None where that is not reached."""
+        accuracy, fastest = self.accuracy, self.period * float(np.abs(self.spectrum[0]).max())
+        before, wanted = np.inf, accuracy if fastest * self.highest <= 1.0 else np.inf
+        while self.settle(wanted):
+            self.resolve()
+            worst = float(self.unresolved.max())
+            # More instants do not lessen the round-off of B.
+            last = len(self.X) == most or (worst > GAIN * before and worst <= allowed)
+            done = self.resolved or (last and worst <= allowed)
+            if done and wanted <= accuracy:
+                return self.modes(parts)
+            # As Fourier coefficients, which fall geometrically from those of the modes themselves.
+            following, at_most = fastest * (worst / fastest) ** np.array([2.0, most / len(self.X)])
+            if not done and (last or at_most > allowed):
+                return None
+            if wanted > accuracy and (done or following <= 1.0):
+                wanted = accuracy
+            else:
+                self.refine()
+                before = worst
+        return None
+
     def settle(self, accuracy: float = ACCURACY) -> bool:
         """Reduce the coupling of the groups until it changes log μ by less; whether that
         succeeded."""
@@ -247,6 +267,9 @@ class _Decoupling:
             for part in self._parts():
                 E = np.where(same, 0.0, self.B[part])
                 E = self._between(inverse[part], E, V[part])
+                if self.steady:
+                    changes[part] = E
+                    continue
                 apart = self.values[part, :, None] - self.values[part, None, :]
                 apart[:, same] = np.inf
                 # To second order Σ_j E_ij E_ji / (d_i − d_j) joins d_i.
@@ -255,14 +278,22 @@ class _Decoupling:
                 self.missed = np.maximum(self.missed, self.period * terms.sum(axis=2).max(axis=0))
                 largest = np.maximum(largest, terms.max(axis=0))
                 changes[part] = E / apart
+            if self.steady:
+                mean = self.values.mean(axis=0)
+                apart = np.where(same, np.inf, mean[:, None] - mean)
+                largest, strong = second_order(changes, apart, self.period)
+                self.missed = self.period * largest.sum(axis=1)
             worst = float(self.missed.max())
             if worst <= accuracy:
                 return True
             if worst > GAIN * before:
-                if not self._join(largest + largest.T):
+                if self.steady or not self._join(largest + largest.T):
                     return False
                 before = np.inf
                 continue
+            if self.steady:
+                apart[strong] = np.inf
+                changes = periodic_changes(changes, apart, self.period)
             before, kept = worst, self._kept()
             for part in self._parts():
                 change = self._between(V[part], changes[part], inverse[part])[:, :, kept]
@@ -335,8 +366,12 @@ class _Decoupling:
         for group, twin in self._pairs():
             if len(group) > 1:
                 block, other = (np.ix_(np.arange(m), some, some) for some in (group, twin))
-                own, vectors = np.linalg.eig(self.B[block])
-                back = np.linalg.inv(vectors)
+                if self.steady:
+                    T, vectors = la.schur(self.B[block].mean(axis=0), output="complex")
+                    own, back = T.diagonal(), vectors.conj().T
+                else:
+                    own, vectors = np.linalg.eig(self.B[block])
+                    back = np.linalg.inv(vectors)
                 values[:, twin], values[:, group] = own.conj(), own
                 V[other], inverse[other] = vectors.conj(), back.conj()
                 V[block], inverse[block] = vectors, back
@@ -450,29 +485,6 @@ def _halfway(values: Complex) -> Complex:
     turns = np.exp(1j * np.pi * np.fft.fftfreq(len(values)))
     turns[len(values) // 2] = 0.0  # the highest wave is a cosine
     return np.asarray(filtered(values, turns))
-
-
-def _followed(values: Complex) -> tuple[Index, Index]:
-    """Eigenvalues (m, N) of each instant in the order of their nearest ones an instant before,
-    (m, N), and the order in which those of the last instant continue as those of the first."""
-    order = np.empty(values.shape, dtype=np.intp)
-    order[0] = np.argsort(values[0].imag, kind="stable")
-    last = values[0][order[0]]
-    for i in range(1, len(values)):
-        order[i] = linear_sum_assignment(np.abs(last[:, None] - values[i]))[1]
-        last = values[i][order[i]]
-    closing = linear_sum_assignment(np.abs(last[:, None] - values[0][order[0]]))[1]
-    return order, np.asarray(closing, dtype=np.intp)
-
-
-def _distances(values: Complex) -> tuple[Array, Array]:
-    """Least and largest distance of each two of N eigenvalues over m instants, (N, N)."""
-    least = np.full((values.shape[1],) * 2, np.inf)
-    most = np.zeros_like(least)
-    for instant in values:
-        apart = np.abs(instant[:, None] - instant)
-        least, most = np.minimum(least, apart), np.maximum(most, apart)
-    return least, most
 
 
 def _waves(values: Complex, period: float, points: int = 12) -> Sampled:

@@ -21,7 +21,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase, shown
 from modal.eigen.tolerances import ZERO
 from modal.periodic.collocation import step_maps
-from modal.periodic.decoupling import decoupled_modes, most_instants
+from modal.periodic.decoupling import decoupled_modes, few_are_near
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, modal_basis, orbit_error
 from modal.periodic.magnus import propagator_factors
@@ -261,7 +261,7 @@ def _all_modes(
     values = la.eigvals(equations.first_order(t0))
     fastest = float(np.abs(values).max())
     hurried = optional and fastest * period > FASTEST
-    if hurried and not most_instants(values, period, optional):
+    if hurried and not few_are_near(values, period):
         return None
     if isinstance(equations, FirstOrderModel):
         early = t0 + 0.5 * (min(breaks, default=t0 + period) - t0)
