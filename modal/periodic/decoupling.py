@@ -152,7 +152,8 @@ class _Decoupling:
         near |= near[self.twin][:, self.twin]
         count, label = connected_components(near, directed=False)
         self.groups = [np.flatnonzero(label == number) for number in range(count)]
-        self.usable = regular and count > 1 and self._group_size() <= LARGEST_GROUP
+        largest = LARGEST_GROUP // 2 if steady else LARGEST_GROUP
+        self.usable = regular and count > 1 and self._group_size() <= largest
         self.smooth = self.usable and self._start(shapes, duals)
         if steady and self.usable:
             self.X, self.highest, self.smooth = np.repeat(self.X, samples, axis=0), 0.0, True
@@ -233,7 +234,7 @@ class _Decoupling:
         None where that is not reached."""
         accuracy, fastest = self.accuracy, self.period * float(np.abs(self.spectrum[0]).max())
         before, wanted = np.inf, accuracy if fastest * self.highest <= 1.0 else np.inf
-        while self.settle(wanted):
+        while self.settle(wanted, allowed):
             self.resolve()
             worst = float(self.unresolved.max())
             # More instants do not lessen the round-off of B.
@@ -252,9 +253,9 @@ class _Decoupling:
                 before = worst
         return None
 
-    def settle(self, accuracy: float = ACCURACY) -> bool:
+    def settle(self, accuracy: float = ACCURACY, allowed: float = 0.0) -> bool:
         """Reduce the coupling of the groups until it changes log μ by less; whether that
-        succeeded."""
+        succeeded, or no more groups can be joined and it changes it by less than is allowed."""
         before, changes = np.inf, np.empty_like(self.B)
         for _ in range(ROUNDS):
             if before == np.inf:
@@ -288,7 +289,7 @@ class _Decoupling:
                 return True
             if worst > GAIN * before:
                 if self.steady or not self._join(largest + largest.T):
-                    return False
+                    return worst <= allowed
                 before = np.inf
                 continue
             if self.steady:
@@ -399,8 +400,28 @@ class _Decoupling:
                 self._update()
         return True
 
+    def _split(self) -> None:
+        """Take the modes of groups by themselves that do not change each other either."""
+        for group, twin in list(self._pairs()):
+            block = np.ix_(np.arange(len(self.B)), group, group)
+            V = la.schur(self.B[block].mean(axis=0), output="complex")[1]
+            B = V.conj().T @ self.B[block] @ V
+            left = self.period * float(np.abs(B * (1.0 - np.eye(len(V)))).max())
+            if len(V) == 1 or left > self.accuracy or set(group) & set(twin):
+                continue
+            X = self.X[:, :, group] @ V
+            self.X[:, :, twin], self.X[:, :, group] = X.conj(), X
+            self.B[np.ix_(np.arange(len(B)), twin, twin)], self.B[block] = B.conj(), B
+            for part in (group, twin):
+                self.missed[part] = self.missed[part].max() + len(V) * left
+                self.unresolved[part] = np.linalg.norm(self.unresolved[part])
+            self.groups = [g for g in self.groups if g[0] not in (group[0], twin[0])]
+            self.groups += [np.array([i]) for i in (*group, *twin)]
+
     def modes(self, parts: int = 1) -> PropagatedModes | None:
         """From the groups by themselves. parts: as of `decoupled_modes`."""
+        if self.steady:
+            self._split()
         T, N = self.period, self.X.shape[2]
         logs, moved = np.empty(N, dtype=complex), list[Callable[[int], Complex]]()
         pairs = list(self._pairs())
