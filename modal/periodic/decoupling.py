@@ -85,8 +85,10 @@ def decoupled_modes(
         found.usable and not found.smooth and samples < most
         and falls(before, found.highest, level, most / samples)
     ):  # fmt: skip
-        before, samples = found.highest, 2 * samples
-        found = _Decoupling(A, t0, period, samples, accuracy, found)
+        before, samples, last = found.highest, 2 * samples, found
+        found = _Decoupling(A, t0, period, samples, accuracy, last)
+        if sorted(map(len, found.groups)) != sorted(map(len, last.groups)):
+            before = np.inf  # the waves of other groups say nothing
     if not found.smooth:
         return None
     return found.settled(most, allowed, parts)
