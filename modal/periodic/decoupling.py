@@ -154,8 +154,9 @@ class _Decoupling:
         near |= near[self.twin][:, self.twin]
         count, label = connected_components(near, directed=False)
         self.groups = [np.flatnonzero(label == number) for number in range(count)]
-        largest = LARGEST_GROUP // 2 if steady else LARGEST_GROUP
-        self.usable = regular and count > 1 and self._group_size() <= largest
+        # Most modes of the mean are by themselves, or it says nothing.
+        fewest = max(2.0, GAIN * len(place) * steady)
+        self.usable = regular and count >= fewest and self._group_size() <= LARGEST_GROUP
         self.smooth = self.usable and self._start(shapes, duals)
         if steady and self.usable:
             self.X, self.highest, self.smooth = np.repeat(self.X, samples, axis=0), 0.0, True
