@@ -14,27 +14,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, partial
-from typing import Any
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.eigen.tolerances import COARSE, EPS, HALF, ROUNDS
 from modal.periodic.magnus import Factors, propagator_factors
-from modal.periodic.mode_groups import coupled, extreme_distances, followed, periodic_changes, second_order
+from modal.periodic.mode_groups import (
+    coupled,
+    extreme_distances,
+    followed,
+    periodic_changes,
+    second_order,
+)
 from modal.periodic.periodic_modes import PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.periodic.slow_motion import (
     derivative,
     falls,
-    filtered,
+    halfway,
     highest_waves,
     interleaved,
     periodic_frames,
     real_part,
+    resampled,
 )
 from modal.periodic.tolerances import (
     ACCURACY,
@@ -110,6 +115,8 @@ def few_are_near(values: Complex, period: float) -> bool:
 class _Decoupling:
     """A at `samples` instants (m, N, N), the periodic basis X there, and its groups of columns."""
 
+    X: Complex
+
     def __init__(
         self, A: Sampled, t0: float, period: float, samples: int, accuracy: float = ACCURACY,
         before: _Decoupling | None = None, steady: bool = False,
@@ -159,7 +166,8 @@ class _Decoupling:
         self.usable = regular and count >= fewest and self._group_size() <= LARGEST_GROUP
         self.smooth = self.usable and self._start(shapes, duals)
         if steady and self.usable:
-            self.X, self.highest, self.smooth = np.repeat(self.X, samples, axis=0), 0.0, True
+            self.X = np.repeat(self.X, samples, axis=0)
+            self.highest, self.smooth = 0.0, True
         if self.smooth:
             self.B = self._transformed(self.A, self.X, self._slopes())
 
@@ -325,7 +333,7 @@ class _Decoupling:
         of it counts to first order.
         """
         count = len(self.X)
-        difference = (self.halfway[2] - _halfway(self.B)) * self.period
+        difference = (self.halfway[2] - halfway(self.B)) * self.period
         values = self.values.imag
         widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
         if widest < self.rate * count / 2:
@@ -348,7 +356,7 @@ class _Decoupling:
     @cached_property
     def halfway(self) -> tuple[Array, Complex, Complex]:
         """A halfway between the instants, X of the polynomial through it, and B of these."""
-        count, X = len(self.A), _halfway(self.X)
+        count, X = len(self.A), halfway(self.X)
         A = self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
         return A, X, self._transformed(A, X, self._slopes(0.5))
 
@@ -445,7 +453,7 @@ class _Decoupling:
                 logs[twin], logs[group] = middle.conj() * T, middle * T
                 moved.append(partial(self._phase, B[:, 0, 0] - middle))
                 continue
-            waves = _waves(B - middle * np.eye(len(group)), T)
+            waves = resampled(B - middle * np.eye(len(group)), T)
             unresolved = float(np.linalg.norm(self.unresolved[group]))
             # What is wrong with the waves is not worth more accurate factors.
             accuracy = max(self.accuracy, 0.1 * unresolved)
@@ -468,7 +476,7 @@ class _Decoupling:
         @cache
         def states(instants: int = max(len(self.X), 2 * FEWEST)) -> Complex:
             # Orbits need twice the instants of exponents.
-            X = self.X if instants <= len(self.X) else interleaved(self.X, _halfway(self.X))
+            X = self.X if instants <= len(self.X) else interleaved(self.X, halfway(self.X))
             out = X[:: len(X) // instants].copy()
             # What grows or decays beyond the range of numbers within the period is not known.
             with np.errstate(over="ignore", invalid="ignore"):
@@ -486,7 +494,7 @@ class _Decoupling:
         waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
         waves[0] = np.inf
         found = np.fft.ifft(np.fft.fft(slope) / waves)[:, None, None]
-        found = found if instants <= count else interleaved(found, _halfway(found))
+        found = found if instants <= count else interleaved(found, halfway(found))
         return np.asarray(np.exp(found - found[0])[:: len(found) // instants])
 
     def _factors(self, waves: Sampled, accuracy: float, count: int) -> Factors:
@@ -502,34 +510,3 @@ class _Decoupling:
         logs = np.diff(factors.times)[:, None] / self.period * modes.logs
         z, _ = run((one.__matmul__ for one in factors.matrices), modes.vectors, logs, known)
         return z[np.searchsorted(factors.times, self.period * np.arange(count) / count)]
-
-
-def _halfway(values: Complex) -> Complex:
-    """Values (m, N, N) of the trigonometric polynomial halfway to the next instants."""
-    turns = np.exp(1j * np.pi * np.fft.fftfreq(len(values)))
-    turns[len(values) // 2] = 0.0  # the highest wave is a cosine
-    return np.asarray(filtered(values, turns))
-
-
-def _waves(values: Complex, period: float, points: int = 12) -> Sampled:
-    """The trigonometric polynomial through values (m, n, n) at equally spaced instants from 0: by
-    Lagrange's through so many of four times as many of its values, which are that to round-off."""
-    for _ in range(2):
-        values = interleaved(values, _halfway(values))
-    count, nodes, shape = len(values), np.arange(points), values.shape[1:]
-    apart = nodes[:, None] - nodes + np.eye(points)
-    scale, flat = apart.prod(axis=1), values.reshape(count, -1)
-
-    def many(times: Array) -> Any:
-        places = times * (count / period)
-        first = np.floor(places).astype(np.intp) - (points // 2 - 1)
-        # Products of the distances from all nodes before one, and after it.
-        from_nodes = np.ones((2, points, len(times)))
-        np.cumprod((places - first) - nodes[:-1, None], axis=0, out=from_nodes[0, 1:])
-        np.cumprod((places - first) - nodes[:0:-1, None], axis=0, out=from_nodes[1, 1:])
-        weights = (from_nodes[0] * from_nodes[1, ::-1]).T / scale
-        columns, ends = (first[:, None] + nodes) % count, np.arange(len(times) + 1) * points
-        parts = (weights.ravel(), columns.ravel(), ends)
-        return (sp.csr_matrix(parts, shape=(len(times), count)) @ flat).reshape(-1, *shape)
-
-    return many

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.fft as fft
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from modal.periodic.tolerances import GAIN
 from modal.types import Array, Complex, Index
+
+Flags = NDArray[np.bool_]
 
 STRONG = 0.1  # W of modes that belong together
 
@@ -27,7 +30,7 @@ def periodic_changes(E: Complex, apart: Complex, period: float) -> Complex:
     return np.asarray(fft.ifft(fft.fft(E, axis=0) / (apart - turns), axis=0))
 
 
-def second_order(E: Complex, apart: Complex, period: float) -> tuple[Array, Array]:
+def second_order(E: Complex, apart: Complex, period: float) -> tuple[Array, Flags]:
     """By how much couplings E (m, N, N) change an eigenvalue at most, each (N, N), 1/s, and where
     they are too strong for their distance.
 
@@ -42,7 +45,7 @@ def second_order(E: Complex, apart: Complex, period: float) -> tuple[Array, Arra
     return np.minimum(product / nearest, np.sqrt(product)), product > (GAIN * np.abs(apart)) ** 2
 
 
-def coupled(B: Complex, values: Complex, period: float) -> Array:
+def coupled(B: Complex, values: Complex, period: float) -> Flags:
     """Which modes belong together, (N, N): in theirs, the mean of B (m, N, N) is diagonal, of
     eigenvalues (N,)."""
     apart = values[:, None] - values
