@@ -294,7 +294,8 @@ class _Decoupling:
                 mean = self.values.mean(axis=0)
                 apart = np.where(same, np.inf, mean[:, None] - mean)
                 largest, strong = second_order(changes, apart, self.period)
-                self.missed = self.period * largest.sum(axis=1)
+                # Twice, for what the next orders add.
+                self.missed = 2.0 * self.period * largest.sum(axis=1)
             worst = float(self.missed.max())
             if worst <= accuracy:
                 return True
