@@ -233,7 +233,9 @@ class ChartMethod(Method):
             self._from_panel(self._vector(point), self.panels[place])
             for point, place in zip(points, places, strict=True)
         ]
-        return columns(verdicts, np.zeros(len(points), dtype=np.int8))
+        full = np.array([verdict is None for verdict in verdicts], dtype=np.int8)
+        each = zip(verdicts, points, strict=True)
+        return columns([verdict or self.verdict(point) for verdict, point in each], full)
 
     def verdict(self, point: Mapping[str, float]) -> Verdict:
         """Of one point by itself. Raises ConvergenceError with its name."""
@@ -247,16 +249,19 @@ class ChartMethod(Method):
         proof = COUNT if found.is_complete else MODES
         return periodic_verdict(found.exponents[counted], found.error[counted], T, proof)
 
-    def _from_panel(self, x: Array, panel: Panel) -> Verdict:
+    def _from_panel(self, x: Array, panel: Panel) -> Verdict | None:
+        """Of one point; None where the panel has no multipliers of it."""
         period, rest = 2.0 * np.pi / self._turning(x), self._rest(x, panel)
         verdict: Verdict | None = None
+        before = np.inf
         fastest = rest.speed if np.isfinite(rest.speed) else 0.0  # that steps must resolve
         for found in itertools.islice(panel.multipliers(x, period, fastest), REFINEMENTS):
             verdict, by_steps = _judged(found, period, panel, self.k, rest)
             resolved = by_steps * period <= max(RESOLVED, 0.1 * abs(verdict.growth_rate) * period)
-            if resolved and not found.complete_to < rest.speed:
+            # More steps only add to an error by round-off.
+            if (resolved or by_steps > GAIN * before) and not found.complete_to < rest.speed:
                 break
-        assert verdict is not None
+            before = by_steps
         return verdict
 
     def _rest(self, x: Array, panel: Panel) -> Rest:
@@ -343,14 +348,16 @@ def _difference(given: Motion, motion: ChartMotion, panel: Panel, x: Array) -> A
     (2, m), maybe none."""
     period, matrices = given[1], motion.matrices(given)
 
-    def of_all(first: int) -> Multipliers:
+    def of_all(first: int) -> Multipliers | None:
         """By all shapes, of the period that begins at part `first`."""
         table = np.roll(matrices, -first, axis=0)[None]
         constant = ParameterPolynomial(x, x, (0,) * len(x), table)
         reference = replace(panel, polynomial=constant, frequencies=motion.frequencies)
-        return next(reference.multipliers(x, period))
+        return next(reference.multipliers(x, period), None)
 
-    exact, found = of_all(0), next(panel.multipliers(x, period))
+    exact, found = of_all(0), next(panel.multipliers(x, period), None)
+    if exact is None or found is None:
+        return np.zeros((2, 0))
     known = np.flatnonzero(exact.errors <= KNOWN)
     apart = distances(found.logs, exact.logs[known]).min(axis=1)
     steps = exact.errors[known] + np.min(found.errors, initial=0.0)
@@ -358,6 +365,8 @@ def _difference(given: Motion, motion: ChartMotion, panel: Panel, x: Array) -> A
     missed = np.zeros(len(known))
     for first in () if panel.whole else motion.untrained():
         there = of_all(first)
+        if there is None:
+            return np.zeros((2, 0))
         same = distances(there.logs, exact.logs[known]).argmin(axis=1)
         H = accelerations_of(matrices[first : first + 1])[0]
         missed = np.maximum(missed, motion.missed(given, H, there.vectors[:, same], first))

@@ -83,7 +83,7 @@ class Panel:
     def multipliers(self, point: Array, period: float, speed: float = 0.0) -> Iterator[Multipliers]:
         """Of one motion of the panel: of groups of modes that decouple, where all modes are there
         and some are fast, or steps are very many; otherwise by more and more steps, that resolve a
-        speed, rad/s."""
+        speed, rad/s. None where MOST_STEPS are too few."""
         H = self.polynomial(point)
         if H.shape[2] > 2 * H.shape[1]:
             H = accelerations_of(H)
@@ -95,11 +95,12 @@ class Panel:
         rule = DECAYING if self.decaying else GAUSS
         steps = fastest * period / RESOLUTION * len(GAUSS.c) / len(rule.c)
         count = max(FEWEST, int(np.ceil(steps)))
-        steps = min(count + count % 2, MOST_STEPS)  # an even number
+        steps = count + count % 2  # an even number
         # Thousands of steps of slow coordinates cost less than groups that are told apart.
         apart = self._decoupled(H, period) if self.whole or 4 * steps > MOST_STEPS else None
         if apart is not None:
             yield apart
+        if apart is not None or steps > MOST_STEPS:
             return
         half = fourier_interpolant(H, 0.0, 1.0, ZERO).many
         yield from refinements(half, self.frequencies, period, steps, rule)

@@ -14,26 +14,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, partial
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment
+import scipy.linalg as la
 from scipy.sparse.csgraph import connected_components
 
 from assembly.errors import ConvergenceError
 from modal.eigen.tolerances import COARSE, EPS, HALF, ROUNDS
 from modal.periodic.magnus import Factors, propagator_factors
+from modal.periodic.mode_groups import (
+    coupled,
+    extreme_distances,
+    followed,
+    periodic_changes,
+    second_order,
+)
 from modal.periodic.periodic_modes import PropagatedModes, run
 from modal.periodic.product_eigen import ProductModes, product_modes
 from modal.periodic.slow_motion import (
     derivative,
     falls,
-    filtered,
+    halfway,
     highest_waves,
     interleaved,
     periodic_frames,
     real_part,
+    resampled,
 )
 from modal.periodic.tolerances import (
     ACCURACY,
@@ -67,9 +73,14 @@ def decoupled_modes(
     so many equal parts of the period at which shapes will be asked for, at no further cost.
     """
     allowed, samples = max(accuracy, allowed), FEWEST
-    most = most_instants(np.linalg.eigvals(A(np.array([t0]))[0]), period, cheap)
-    if not most:
+    values = np.linalg.eigvals(A(np.array([t0]))[0])
+    most = most_instants(len(values), cheap)
+    if most < samples:
         return None
+    found = _Decoupling(A, t0, period, samples, accuracy, steady=True)
+    modes = found.settled(most, allowed, parts) if found.smooth else None
+    if modes is not None or not few_are_near(values, period):
+        return modes
     found = _Decoupling(A, t0, period, samples, accuracy)
     before = highest_waves(found.X[::2]) if found.usable else np.inf
     # What X is off by its highest waves, A X and its mean are by |λ| times that.
@@ -79,55 +90,45 @@ def decoupled_modes(
         found.usable and not found.smooth and samples < most
         and falls(before, found.highest, level, most / samples)
     ):  # fmt: skip
-        before, samples = found.highest, 2 * samples
-        found = _Decoupling(A, t0, period, samples, accuracy, found)
+        before, samples, last = found.highest, 2 * samples, found
+        found = _Decoupling(A, t0, period, samples, accuracy, last)
+        if sorted(map(len, found.groups)) != sorted(map(len, last.groups)):
+            before = np.inf  # the waves of other groups say nothing
     if not found.smooth:
         return None
-    before, wanted = np.inf, accuracy if fastest * found.highest <= 1.0 else np.inf
-    while found.settle(wanted):
-        found.resolve()
-        worst = float(found.unresolved.max())
-        # More instants do not lessen the round-off of B.
-        last = len(found.X) == most or (worst > GAIN * before and worst <= allowed)
-        done = found.resolved or (last and worst <= allowed)
-        if done and wanted <= accuracy:
-            return found.modes(parts)
-        # As Fourier coefficients, which fall geometrically from those of the modes themselves.
-        following, at_most = fastest * (worst / fastest) ** np.array([2.0, most / len(found.X)])
-        if not done and (last or at_most > allowed):
-            return None
-        if wanted > accuracy and (done or following <= 1.0):
-            wanted = accuracy
-        else:
-            found.refine()
-            before = worst
-    return None
+    return found.settled(most, allowed, parts)
 
 
-def most_instants(values: Complex, period: float, cheap: bool) -> int:
-    """The largest number of instants that are tried, a power of two; 0 where too few are, or where
-    of the eigenvalues (N,) of one instant too many are not apart. cheap: as of `decoupled_modes`.
-    """
-    most = min(MOST_INSTANTS, 4 * WORK / len(values) ** 3) if cheap else MOST_INSTANTS
+def most_instants(size: int, cheap: bool) -> int:
+    """The largest number of instants that are tried, a power of two, of matrices of a size. cheap:
+    as of `decoupled_modes`."""
+    most = min(MOST_INSTANTS, 4 * WORK / size**3) if cheap else MOST_INSTANTS
+    return 1 << int(np.log2(max(1.0, most)))
+
+
+def few_are_near(values: Complex, period: float) -> bool:
+    """Whether of eigenvalues (N,) of an instant few enough are not apart."""
     near = np.abs(values[:, None] - values) < 2.0 * np.pi / period * APART
-    largest = np.bincount(connected_components(near, directed=False)[1]).max()
-    return 0 if largest > LARGEST_GROUP or most < FEWEST else 1 << int(np.log2(most))
+    return bool(np.bincount(connected_components(near, directed=False)[1]).max() <= LARGEST_GROUP)
 
 
 class _Decoupling:
     """A at `samples` instants (m, N, N), the periodic basis X there, and its groups of columns."""
 
+    X: Complex
+
     def __init__(
         self, A: Sampled, t0: float, period: float, samples: int, accuracy: float = ACCURACY,
-        before: _Decoupling | None = None,
+        before: _Decoupling | None = None, steady: bool = False,
     ) -> None:  # fmt: skip
-        """before: that of half as many instants."""
-        self.accuracy = accuracy
+        """before: that of half as many instants. steady: in the modes of the mean of A."""
+        self.accuracy, self.steady = accuracy, steady
         self.period, self.rate = period, 2.0 * np.pi / period
         self.model, self.start = A, t0
         times = t0 + period * np.arange(samples) / samples
         self.A = A(times if before is None else times[1::2])
-        values, shapes = (x.astype(complex) for x in np.linalg.eig(self.A))
+        source = self.A.mean(axis=0, keepdims=True) if steady else self.A
+        values, shapes = (x.astype(complex) for x in np.linalg.eig(source))
         regular = bool(np.all(np.linalg.slogdet(shapes)[0]))
         duals = np.linalg.inv(shapes) if regular else shapes
         if before is not None:
@@ -136,18 +137,20 @@ class _Decoupling:
         self.spectrum: tuple[Complex, Complex, Complex] = values, shapes, duals
         # LAPACK's eigenvalues of a real matrix: each conjugate pair one after the other.
         turn = np.sign(values[0].imag).astype(np.intp)
-        order, closing = _followed(values)
+        order, closing = followed(values)
         place = np.argsort(order[0])
         self.twin, self.paired = place[order[0] + turn[order[0]]], True
         values = np.take_along_axis(values, order, 1)
         shapes = np.take_along_axis(shapes, order[:, None], 2)
         duals = np.take_along_axis(duals, order[:, :, None], 1)
-        least, most = _distances(values)
-        near = least < APART * self.rate
         # Vectors have unit length.
         conditions = np.sqrt(len(place)) * np.linalg.norm(duals, axis=(1, 2))
         regular = regular and bool(conditions.max() <= 1.0 / EPS)
-        if regular:
+        least, most = extreme_distances(values)
+        near = least < APART * self.rate
+        if steady and regular:
+            near = coupled(duals @ self.A @ shapes, values[0], period)
+        elif regular:
             # What turns fast into each other would need many instants; what is further apart, more
             # steps.
             turned = duals @ np.roll(shapes, 1, axis=0)
@@ -158,8 +161,13 @@ class _Decoupling:
         near |= near[self.twin][:, self.twin]
         count, label = connected_components(near, directed=False)
         self.groups = [np.flatnonzero(label == number) for number in range(count)]
-        self.usable = regular and count > 1 and self._group_size() <= LARGEST_GROUP
+        # Most modes of the mean are by themselves, or it says nothing.
+        fewest = max(2.0, GAIN * len(place) * steady)
+        self.usable = regular and count >= fewest and self._group_size() <= LARGEST_GROUP
         self.smooth = self.usable and self._start(shapes, duals)
+        if steady and self.usable:
+            self.X = np.repeat(self.X, samples, axis=0)
+            self.highest, self.smooth = 0.0, True
         if self.smooth:
             self.B = self._transformed(self.A, self.X, self._slopes())
 
@@ -232,9 +240,33 @@ class _Decoupling:
             B[part][:, :, kept] = found
         return B
 
-    def settle(self, accuracy: float = ACCURACY) -> bool:
+    def settled(self, most: int, allowed: float, parts: int) -> PropagatedModes | None:
+        """The modes of groups that do not change each other, nor by more instants, `most` at most;
+        None where that is not reached."""
+        accuracy, fastest = self.accuracy, self.period * float(np.abs(self.spectrum[0]).max())
+        before, wanted = np.inf, accuracy if fastest * self.highest <= 1.0 else np.inf
+        while self.settle(wanted, allowed):
+            self.resolve()
+            worst = float(self.unresolved.max())
+            # More instants do not lessen the round-off of B.
+            last = len(self.X) == most or (worst > GAIN * before and worst <= allowed)
+            done = self.resolved or (last and worst <= allowed)
+            if done and wanted <= accuracy:
+                return self.modes(parts)
+            # As Fourier coefficients, which fall geometrically from those of the modes themselves.
+            following, at_most = fastest * (worst / fastest) ** np.array([2.0, most / len(self.X)])
+            if not done and (last or at_most > allowed):
+                return None
+            if wanted > accuracy and (done or following <= 1.0):
+                wanted = accuracy
+            else:
+                self.refine()
+                before = worst
+        return None
+
+    def settle(self, accuracy: float = ACCURACY, allowed: float = 0.0) -> bool:
         """Reduce the coupling of the groups until it changes log μ by less; whether that
-        succeeded."""
+        succeeded, or no more groups can be joined and it changes it by less than is allowed."""
         before, changes = np.inf, np.empty_like(self.B)
         for _ in range(ROUNDS):
             if before == np.inf:
@@ -247,6 +279,9 @@ class _Decoupling:
             for part in self._parts():
                 E = np.where(same, 0.0, self.B[part])
                 E = self._between(inverse[part], E, V[part])
+                if self.steady:
+                    changes[part] = E
+                    continue
                 apart = self.values[part, :, None] - self.values[part, None, :]
                 apart[:, same] = np.inf
                 # To second order Σ_j E_ij E_ji / (d_i − d_j) joins d_i.
@@ -255,14 +290,23 @@ class _Decoupling:
                 self.missed = np.maximum(self.missed, self.period * terms.sum(axis=2).max(axis=0))
                 largest = np.maximum(largest, terms.max(axis=0))
                 changes[part] = E / apart
+            if self.steady:
+                mean = self.values.mean(axis=0)
+                apart = np.where(same, np.inf, mean[:, None] - mean)
+                largest, strong = second_order(changes, apart, self.period)
+                # Twice, for what the next orders add.
+                self.missed = 2.0 * self.period * largest.sum(axis=1)
             worst = float(self.missed.max())
             if worst <= accuracy:
                 return True
             if worst > GAIN * before:
-                if not self._join(largest + largest.T):
-                    return False
+                if self.steady or not self._join(largest + largest.T):
+                    return worst <= allowed
                 before = np.inf
                 continue
+            if self.steady:
+                apart[strong] = np.inf
+                changes = periodic_changes(changes, apart, self.period)
             before, kept = worst, self._kept()
             for part in self._parts():
                 change = self._between(V[part], changes[part], inverse[part])[:, :, kept]
@@ -290,7 +334,7 @@ class _Decoupling:
         of it counts to first order.
         """
         count = len(self.X)
-        difference = (self.halfway[2] - _halfway(self.B)) * self.period
+        difference = (self.halfway[2] - halfway(self.B)) * self.period
         values = self.values.imag
         widest = max(np.ptp(values[:, group], axis=1).max() for group in self.groups)
         if widest < self.rate * count / 2:
@@ -313,7 +357,7 @@ class _Decoupling:
     @cached_property
     def halfway(self) -> tuple[Array, Complex, Complex]:
         """A halfway between the instants, X of the polynomial through it, and B of these."""
-        count, X = len(self.A), _halfway(self.X)
+        count, X = len(self.A), halfway(self.X)
         A = self.model(self.start + self.period * (np.arange(count) + 0.5) / count)
         return A, X, self._transformed(A, X, self._slopes(0.5))
 
@@ -335,8 +379,12 @@ class _Decoupling:
         for group, twin in self._pairs():
             if len(group) > 1:
                 block, other = (np.ix_(np.arange(m), some, some) for some in (group, twin))
-                own, vectors = np.linalg.eig(self.B[block])
-                back = np.linalg.inv(vectors)
+                if self.steady:
+                    T, vectors = la.schur(self.B[block].mean(axis=0), output="complex")
+                    own, back = T.diagonal(), vectors.conj().T
+                else:
+                    own, vectors = np.linalg.eig(self.B[block])
+                    back = np.linalg.inv(vectors)
                 values[:, twin], values[:, group] = own.conj(), own
                 V[other], inverse[other] = vectors.conj(), back.conj()
                 V[block], inverse[block] = vectors, back
@@ -364,8 +412,28 @@ class _Decoupling:
                 self._update()
         return True
 
+    def _split(self) -> None:
+        """Take the modes of groups by themselves that do not change each other either."""
+        for group, twin in list(self._pairs()):
+            block = np.ix_(np.arange(len(self.B)), group, group)
+            V = la.schur(self.B[block].mean(axis=0), output="complex")[1]
+            B = V.conj().T @ self.B[block] @ V
+            left = self.period * float(np.abs(B * (1.0 - np.eye(len(V)))).max())
+            if len(V) == 1 or left > self.accuracy or set(group) & set(twin):
+                continue
+            X = self.X[:, :, group] @ V
+            self.X[:, :, twin], self.X[:, :, group] = X.conj(), X
+            self.B[np.ix_(np.arange(len(B)), twin, twin)], self.B[block] = B.conj(), B
+            for part in (group, twin):
+                self.missed[part] = self.missed[part].max() + len(V) * left
+                self.unresolved[part] = np.linalg.norm(self.unresolved[part])
+            self.groups = [g for g in self.groups if g[0] not in (group[0], twin[0])]
+            self.groups += [np.array([i]) for i in (*group, *twin)]
+
     def modes(self, parts: int = 1) -> PropagatedModes | None:
         """From the groups by themselves. parts: as of `decoupled_modes`."""
+        if self.steady:
+            self._split()
         T, N = self.period, self.X.shape[2]
         logs, moved = np.empty(N, dtype=complex), list[Callable[[int], Complex]]()
         pairs = list(self._pairs())
@@ -386,7 +454,7 @@ class _Decoupling:
                 logs[twin], logs[group] = middle.conj() * T, middle * T
                 moved.append(partial(self._phase, B[:, 0, 0] - middle))
                 continue
-            waves = _waves(B - middle * np.eye(len(group)), T)
+            waves = resampled(B - middle * np.eye(len(group)), T)
             unresolved = float(np.linalg.norm(self.unresolved[group]))
             # What is wrong with the waves is not worth more accurate factors.
             accuracy = max(self.accuracy, 0.1 * unresolved)
@@ -409,7 +477,7 @@ class _Decoupling:
         @cache
         def states(instants: int = max(len(self.X), 2 * FEWEST)) -> Complex:
             # Orbits need twice the instants of exponents.
-            X = self.X if instants <= len(self.X) else interleaved(self.X, _halfway(self.X))
+            X = self.X if instants <= len(self.X) else interleaved(self.X, halfway(self.X))
             out = X[:: len(X) // instants].copy()
             # What grows or decays beyond the range of numbers within the period is not known.
             with np.errstate(over="ignore", invalid="ignore"):
@@ -427,7 +495,7 @@ class _Decoupling:
         waves = 1j * self.rate * np.fft.fftfreq(count, 1.0 / count)
         waves[0] = np.inf
         found = np.fft.ifft(np.fft.fft(slope) / waves)[:, None, None]
-        found = found if instants <= count else interleaved(found, _halfway(found))
+        found = found if instants <= count else interleaved(found, halfway(found))
         return np.asarray(np.exp(found - found[0])[:: len(found) // instants])
 
     def _factors(self, waves: Sampled, accuracy: float, count: int) -> Factors:
@@ -443,57 +511,3 @@ class _Decoupling:
         logs = np.diff(factors.times)[:, None] / self.period * modes.logs
         z, _ = run((one.__matmul__ for one in factors.matrices), modes.vectors, logs, known)
         return z[np.searchsorted(factors.times, self.period * np.arange(count) / count)]
-
-
-def _halfway(values: Complex) -> Complex:
-    """Values (m, N, N) of the trigonometric polynomial halfway to the next instants."""
-    turns = np.exp(1j * np.pi * np.fft.fftfreq(len(values)))
-    turns[len(values) // 2] = 0.0  # the highest wave is a cosine
-    return np.asarray(filtered(values, turns))
-
-
-def _followed(values: Complex) -> tuple[Index, Index]:
-    """Eigenvalues (m, N) of each instant in the order of their nearest ones an instant before,
-    (m, N), and the order in which those of the last instant continue as those of the first."""
-    order = np.empty(values.shape, dtype=np.intp)
-    order[0] = np.argsort(values[0].imag, kind="stable")
-    last = values[0][order[0]]
-    for i in range(1, len(values)):
-        order[i] = linear_sum_assignment(np.abs(last[:, None] - values[i]))[1]
-        last = values[i][order[i]]
-    closing = linear_sum_assignment(np.abs(last[:, None] - values[0][order[0]]))[1]
-    return order, np.asarray(closing, dtype=np.intp)
-
-
-def _distances(values: Complex) -> tuple[Array, Array]:
-    """Least and largest distance of each two of N eigenvalues over m instants, (N, N)."""
-    least = np.full((values.shape[1],) * 2, np.inf)
-    most = np.zeros_like(least)
-    for instant in values:
-        apart = np.abs(instant[:, None] - instant)
-        least, most = np.minimum(least, apart), np.maximum(most, apart)
-    return least, most
-
-
-def _waves(values: Complex, period: float, points: int = 12) -> Sampled:
-    """The trigonometric polynomial through values (m, n, n) at equally spaced instants from 0: by
-    Lagrange's through so many of four times as many of its values, which are that to round-off."""
-    for _ in range(2):
-        values = interleaved(values, _halfway(values))
-    count, nodes, shape = len(values), np.arange(points), values.shape[1:]
-    apart = nodes[:, None] - nodes + np.eye(points)
-    scale, flat = apart.prod(axis=1), values.reshape(count, -1)
-
-    def many(times: Array) -> Any:
-        places = times * (count / period)
-        first = np.floor(places).astype(np.intp) - (points // 2 - 1)
-        # Products of the distances from all nodes before one, and after it.
-        from_nodes = np.ones((2, points, len(times)))
-        np.cumprod((places - first) - nodes[:-1, None], axis=0, out=from_nodes[0, 1:])
-        np.cumprod((places - first) - nodes[:0:-1, None], axis=0, out=from_nodes[1, 1:])
-        weights = (from_nodes[0] * from_nodes[1, ::-1]).T / scale
-        columns, ends = (first[:, None] + nodes) % count, np.arange(len(times) + 1) * points
-        parts = (weights.ravel(), columns.ravel(), ends)
-        return (sp.csr_matrix(parts, shape=(len(times), count)) @ flat).reshape(-1, *shape)
-
-    return many

@@ -21,7 +21,7 @@ from assembly.system.frozen import FrozenSystem
 from modal.data.progress import phase, shown
 from modal.eigen.tolerances import ZERO
 from modal.periodic.collocation import step_maps
-from modal.periodic.decoupling import decoupled_modes, most_instants
+from modal.periodic.decoupling import decoupled_modes, few_are_near
 from modal.periodic.floquet_modes import FloquetModes, of_logs
 from modal.periodic.galerkin import GalerkinModel, modal_basis, orbit_error
 from modal.periodic.magnus import propagator_factors
@@ -32,7 +32,7 @@ from modal.periodic.slow_modes import slow_modes
 from modal.periodic.tolerances import ACCURACY, DENSE, DENSE_LIMIT, FAST, GAIN, SMOOTH, TOLERANCE
 from modal.reduction.interpolated_motion import InterpolatedMotion
 from modal.reduction.interpolation import Interpolant, periodic_interpolant
-from modal.reduction.motion import ReducedMotion, motion_on_basis
+from modal.reduction.motion import BodyMotion, ReducedMotion, motion_on_basis
 from modal.reduction.tolerances import GUARD
 from modal.transient.equations import (
     Balanced,
@@ -170,7 +170,10 @@ def found_modes(
         all_modes = _all_modes(first_order, period, t0, tolerance, seen.breaks, progress)
         assert all_modes is not None
         return replace(all_modes, narrowest_visible=seen.narrowest)
-    large = on_basis(model, t0, period, k) if basis is None else None
+    large = on_basis(model, t0, period, k, free=True) if basis is None else None
+    if isinstance(large, BodyMotion) and large.space.family.rigid.shape[1]:
+        # The round-off of its stiffness would be that of rigid motions.
+        basis, large = large.lift(np.eye(large.freeze(t0).n)), None
     equations = SecondOrderModel(model if large is None else large)
     seen = sampling(equations, period, t0, breaks, narrowest)
     if seen.breaks and method == "reduced":
@@ -237,14 +240,17 @@ def _lifted(found: FloquetModes, source: ReducedMotion | GalerkinModel) -> Floqu
     return replace(found, vectors=vectors / size, basis=source.description, propagation=moves)
 
 
-def on_basis(model: Any, t0: float, period: float, k: int) -> ReducedMotion | None:
+def on_basis(
+    model: Any, t0: float, period: float, k: int, free: bool = False
+) -> ReducedMotion | None:
     """A mechanism with large links, or a large body, on a reduced basis; None of another model, or
-    where a basis does not serve."""
+    where a basis does not serve. free: whether that may be a body that is free to move."""
     if isinstance(model, FrozenSystem):
         return None
     if isinstance(model, ReducedMotion):
         return model
-    return motion_on_basis(freezer(model), (t0, t0 + period), k, BASIS_ACCURACY, period=period)
+    span = t0, t0 + period
+    return motion_on_basis(freezer(model), span, k, BASIS_ACCURACY, period=period, free=free)
 
 
 def _all_modes(
@@ -261,7 +267,7 @@ def _all_modes(
     values = la.eigvals(equations.first_order(t0))
     fastest = float(np.abs(values).max())
     hurried = optional and fastest * period > FASTEST
-    if hurried and not most_instants(values, period, optional):
+    if hurried and not few_are_near(values, period):
         return None
     if isinstance(equations, FirstOrderModel):
         early = t0 + 0.5 * (min(breaks, default=t0 + period) - t0)

@@ -33,7 +33,7 @@ from modal.reduction.interpolated_motion import InterpolatedMotion, ProjectedMot
 from modal.reduction.interpolation import entry_sizes, periodic_interpolant
 from modal.reduction.motion import ReducedMotion
 from modal.reduction.tolerances import SAFETY
-from modal.transient.equations import SecondOrderModel, freezer
+from modal.transient.equations import GROUPS, SecondOrderModel, freezer
 from modal.transient.tolerances import PIECES
 from modal.types import Array, Complex
 
@@ -99,8 +99,13 @@ class GalerkinModel:
     def freeze_many(self, times: Array) -> Matrices:
         """The projected matrices at times (P,), s."""
         systems, V = self._several(times), self.V
-        sums = [[V.T @ (A @ V) for A in (s.M, s.damping, s.stiffness)] for s in systems]
-        return Matrices(*(np.stack(part) for part in zip(*sums, strict=True)))
+        sums = [[system.combined(names).terms for names in GROUPS[:3]] for system in systems]
+        # A model has the same few operators at all instants.
+        operators = {id(A): A for parts in sums for terms in parts for _, A in terms}
+        on_basis = {key: V.T @ (A @ V) for key, A in operators.items()}
+        zero = np.zeros((V.shape[1],) * 2)
+        found = [[sum((c * on_basis[id(A)] for c, A in p), zero) for p in parts] for parts in sums]
+        return Matrices(*(np.stack(part) for part in zip(*found, strict=True)))
 
     def _several(self, times: Array) -> list[FrozenSystem]:
         """The frozen systems at times (P,), s."""

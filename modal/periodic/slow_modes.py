@@ -103,7 +103,7 @@ class _Slow:
         start, modes = self.motion.start, None
         values, frozen = la.eig(self.B(start))
         if np.abs(values).max() * self.period > FAST:
-            accuracy = SMOOTH * min(1.0, tolerance / TOLERANCE)
+            accuracy = ENOUGH * min(1.0, tolerance / TOLERANCE)
             modes = decoupled_modes(
                 self.B.many, start, self.period, accuracy, tolerance, parts=2 * PIECES
             )

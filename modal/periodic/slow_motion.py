@@ -28,11 +28,13 @@ from typing import Any
 import numpy as np
 import scipy.fft as fft
 import scipy.linalg as la
+import scipy.sparse as sp
 
 from assembly.types import Inexact
 from modal.eigen.tolerances import HALF, ROUNDS
 from modal.periodic.magnus import exponential
 from modal.periodic.tolerances import ACCURACY, WORST_CONDITION
+from modal.reduction.interpolation import Sampled
 from modal.types import Array, Complex
 
 
@@ -97,6 +99,37 @@ def filtered(values: Inexact, factors: Array | Complex) -> Any:
         return fft.ifft(factors[:, None, None] * fft.fft(values, axis=0), axis=0)
     waves = fft.rfft(values, axis=0)
     return fft.irfft(factors[: len(waves), None, None] * waves, len(values), axis=0)
+
+
+def halfway(values: Complex) -> Complex:
+    """Values (m, N, N) of the trigonometric polynomial halfway to the next instants."""
+    turns = np.exp(1j * np.pi * np.fft.fftfreq(len(values)))
+    turns[len(values) // 2] = 0.0  # the highest wave is a cosine
+    return np.asarray(filtered(values, turns))
+
+
+def resampled(values: Complex, period: float, points: int = 12) -> Sampled:
+    """The trigonometric polynomial through values (m, n, n) at equally spaced instants from 0: by
+    Lagrange's through so many of four times as many of its values, which are that to round-off."""
+    for _ in range(2):
+        values = interleaved(values, halfway(values))
+    count, nodes, shape = len(values), np.arange(points), values.shape[1:]
+    apart = nodes[:, None] - nodes + np.eye(points)
+    scale, flat = apart.prod(axis=1), values.reshape(count, -1)
+
+    def many(times: Array) -> Any:
+        places = times * (count / period)
+        first = np.floor(places).astype(np.intp) - (points // 2 - 1)
+        # Products of the distances from all nodes before one, and after it.
+        from_nodes = np.ones((2, points, len(times)))
+        np.cumprod((places - first) - nodes[:-1, None], axis=0, out=from_nodes[0, 1:])
+        np.cumprod((places - first) - nodes[:0:-1, None], axis=0, out=from_nodes[1, 1:])
+        weights = (from_nodes[0] * from_nodes[1, ::-1]).T / scale
+        columns, ends = (first[:, None] + nodes) % count, np.arange(len(times) + 1) * points
+        parts = (weights.ravel(), columns.ravel(), ends)
+        return (sp.csr_matrix(parts, shape=(len(times), count)) @ flat).reshape(-1, *shape)
+
+    return many
 
 
 def moving_frame(shapes: Array, duals: Array, slow: int) -> Array | None:

@@ -11,11 +11,13 @@ import scipy.linalg as la
 
 import assembly
 from assembly.system.frozen import FrozenSystem
+from modal.periodic import floquet as floquet_module
 from modal.periodic import magnus, slow_modes
 from modal.periodic.floquet import floquet
 from modal.periodic.floquet_modes import FloquetModes
 from modal.periodic.galerkin import GalerkinModel, modal_basis
 from modal.periodic.hill import hill_chart
+from modal.periodic.periodic_modes import distances
 from studies.slider_crank.machine import model as slider_crank
 
 
@@ -259,3 +261,26 @@ def test_residuals_of_a_free_body_are_measured() -> None:
     rest = np.ones((1, 2, 1)) + 0j
     missed, _ = model.missing(np.zeros(1), rest, 0.0 * rest, 0.0 * rest)
     assert np.all(missed < 1e-6)
+
+
+@pytest.mark.slow
+def test_a_large_free_body_is_on_a_reduced_basis_with_residuals_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Against the frozen modes of eight instants, which the basis does not need."""
+    section = assembly.rectangle(0.02, 0.03)
+    beam = assembly.beam(1.0, section, assembly.steel, 36, start=(-0.5, 0.0, 0.0))
+    model = assembly.moving(beam.with_damping(b=1e-6), assembly.swing(0.3, 40.0, axis=(0, 0, 1)))
+    period = np.pi / 20.0
+    V = modal_basis(model, period * np.arange(8) / 8, 15)
+    exact = floquet(model, period, basis=V)
+    monkeypatch.setattr(floquet_module, "modal_basis", None)
+    found = floquet(model, period)
+    assert len(found.vectors) == 2 * len(V) and np.isfinite(found.error).sum() >= 20
+    slow = found.error * period < 1e-3
+    assert slow.sum() >= 14 and found.growth_rate[slow].max() > 1.0
+    gap = distances(exact.exponents * period, found.exponents[slow] * period)
+    nearest = gap.argmin(axis=1)
+    allowed = found.error[slow] + exact.error[nearest]
+    # The round-off of the stiffness, of its fastest modes, is that of rigid motions.
+    assert np.all(gap.min(axis=1) <= allowed * period + 1e-6)

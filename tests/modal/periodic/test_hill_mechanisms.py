@@ -1,5 +1,6 @@
 """Hill charts of mechanisms on shared shapes: known tongues, and full Floquet analyses."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from modal.periodic import chart_panel
 from modal.periodic.chart_method import ChartMethod, with_bases
 from modal.periodic.chart_motion import ChartMotion, lasting_speed
 from modal.periodic.chart_panel import Panel
-from modal.periodic.collocation import refinements
+from modal.periodic.collocation import Multipliers, refinements
 from modal.periodic.hill import hill_chart
 from modal.periodic.slow_motion import slow_motion
+from modal.proofs.judge import COUNT, Verdict
 from modal.reduction.interpolation import ParameterPolynomial
 from modal.transient.integrators.tableau import Tableau
 from modal.types import Array
@@ -27,7 +29,7 @@ from tests.support.floquet_cases import mathieu_tongues
 from tests.support.full_growth import full_growth
 from tests.support.shaken_pendulum import RATE, pendulum
 
-STABLE, DIVERGENCE, FLUTTER = 0, 1, 2
+UNDECIDED, STABLE, DIVERGENCE, FLUTTER = -1, 0, 1, 2
 
 
 @pytest.mark.slow
@@ -341,3 +343,43 @@ def test_slow_coordinates_of_very_many_steps_decouple(monkeypatch: pytest.Monkey
     found = next(Panel(constant, frequencies, 4e5).multipliers(np.zeros(2), period))
     np.testing.assert_allclose(found.logs.real, -0.1, atol=1e-4)
     assert found.errors.max() < 1e-5 and np.isinf(found.complete_to)
+
+
+def test_steps_end_where_only_round_off_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mode 2 is lost beside mode 1, which the steps do not damp: more steps only add round-off."""
+    made = list[int]()
+
+    def of_steps(self: Panel, *_: Any) -> Iterator[Multipliers]:
+        logs, one = np.array([-40.0, -41.0], dtype=complex), np.ones(2)
+        for number in range(9):
+            made.append(number)
+            yield Multipliers(logs, 50.0 * 2.0**number * one, one, np.eye(2), one, np.inf)
+
+    monkeypatch.setattr(Panel, "multipliers", of_steps)
+    method, panel = a_panel()
+    verdict = method._from_panel(np.zeros(2), panel)
+    assert verdict is not None and verdict.verdict == UNDECIDED and len(made) == 2
+
+
+def test_points_of_too_many_steps_have_an_analysis_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No multipliers of a whole panel whose modes do not decouple; before, all steps allowed."""
+    monkeypatch.setattr(chart_panel, "decoupled_modes", lambda *_: None)
+    method, panel = a_panel(fastest=1e9)
+    assert next(panel.multipliers(np.zeros(2), 1.0), None) is None
+    assert method._from_panel(np.zeros(2), panel) is None
+    own = Verdict(-1.0, 0.0, 0.0, 0, STABLE, COUNT, 1.0)
+    monkeypatch.setattr(ChartMethod, "verdict", lambda *_: own)
+    method.panels = [panel]
+    columns = method.tile((slice(0, 1), slice(0, 1)))
+    assert columns["source"].tolist() == [1] and columns["growth_rate"].tolist() == [-1.0]
+
+
+def a_panel(fastest: float = 3.0) -> tuple[ChartMethod, Panel]:
+    """A whole panel of two coordinates, and the method of a chart of one point."""
+    frequencies = np.array([3.0, 1e3])
+    H = np.repeat(np.hstack([-np.diag(frequencies), -0.2 * np.eye(2)])[None], 32, axis=0)
+    constant = ParameterPolynomial(np.zeros(2), np.zeros(2), (0, 0), H[None])
+    grid = Grid(lambda a, b: None, dict(a=np.zeros(1), b=np.zeros(1)), {})
+    return ChartMethod(grid, 1.0, 2, (), 1), Panel(constant, frequencies, fastest, whole=True)
