@@ -26,7 +26,7 @@ from assembly.types import Array, Index
 Structure = Literal["spd", "symmetric", "general"]
 
 TOGETHER = 32  # columns that are solved together at least: fewer cost more each
-ROOM = (50, 200)  # for pivoting, per cent of the estimate; the second where the first is too little
+ROOM = (50, 200, 1600)  # for pivoting, per cent of the estimate; the next where one is too little
 PETSC_OUT_OF_MEMORY = 55  # PETSC_ERR_MEM
 TOO_LITTLE = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS: more room is needed
 OUT_OF_MEMORY, OUT_OF_CORE_FAULT = (-7, -13, -19), -90
