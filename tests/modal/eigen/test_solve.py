@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+import assembly
 from assembly import FrozenSystem, InputError
 from assembly.errors import AccuracyError, ConvergenceError
 from modal import Modes, solve
