@@ -275,31 +275,33 @@ class SpaceSource:
         size = self.block
         index = np.arange(number * size, min((number + 1) * size, len(self._values)))
         values, points = self._values[index], self._points.take(index)
-        before, grown = self._space.frame, False
-        while True:
-            self._serving = self._spaces(points)
-            parts, left = self._accurate(points)
-            if not left.size:
-                break
-            self._train(points.take(left))
+        self._serving = self._spaces(points)
+        parts, left = self._accurate(points)
+        if left.size:
+            before = self._space.frame
+            self._train(points)
             self._settle()
-            grown = True
-        if grown:
             self._embedding = self._space.embedding(before)
             self.growths += 1
+            self._serving = self._spaces(points)
+            parts, _ = self._accurate(points, trained=True)
         self._block = {
             made.at: made
             for some, space, found in parts
             for made in self._snapshots(values[some], points.take(some), space, found)
         }
 
-    def _accurate(self, points: Any) -> tuple[list[tuple[Index, Any, CertifiedModes]], Index]:
+    def _accurate(
+        self, points: Any, trained: bool = False
+    ) -> tuple[list[tuple[Index, Any, CertifiedModes]], Index]:
         """The modes of points, each by the first space that is accurate enough: numbers of points,
-        a space and their modes on it; and the points that none holds."""
+        a space and their modes on it; and the points that none holds. trained: the shared space
+        has been on these points, and differs by round-off."""
         parts, left = [], np.arange(len(points))
         for space in self._serving:
             found = space.solve(points.take(left))
             good = space.accepted(found).max(axis=1) <= 1.0
+            good |= trained and space is self._space
             if good.any():
                 parts.append((left[good], space, found if good.all() else found.points(good)))
             left = left[~good]
