@@ -99,7 +99,7 @@ def test_it_goes_on_across_a_growth_of_the_basis(
 
     def leading(count: int, wanted: int) -> np.ndarray:
         """The first values alone train the basis."""
-        return evenly(count, wanted) if wanted == TRAINING else np.arange(wanted)
+        return evenly(count, wanted) if wanted == TRAINING else np.arange(min(count, wanted))
 
     def counted(self: space_sources.ReducedSource, number: int) -> None:
         before = self.growths
