@@ -320,7 +320,8 @@ def _block(
         aim = share * problem.tolerance
 
         def find(k: int, attempt: int) -> Pairs:
-            return _without_zeros(quadratic, solver.find(k + zeros, seed + attempt, aim), zeros)
+            found = solver.find(k + zeros, seed + attempt, aim)
+            return _without_zeros(quadratic, found, zeros) if zeros else found
 
         found = search(problem, find)
         return checked_modes(problem, found, certified=problem.certify or None)
@@ -329,7 +330,7 @@ def _block(
 
 def _without_zeros(quadratic: Quadratic, found: Pairs, count: int) -> Pairs:
     """The pairs but those of so many zero eigenvalues; ConvergenceError where others are there."""
-    zero = np.abs(found.eigenvalues) <= HALF * quadratic.frequency_scale * bool(count)
+    zero = np.abs(found.eigenvalues) <= HALF * quadratic.frequency_scale
     there = int(np.where(found.eigenvalues[zero].imag > 0.0, 2, 1).sum())
     if there != count:
         raise ConvergenceError(f"{there} eigenvalues at zero of {count}", found)

@@ -14,10 +14,12 @@ interval below the smallest xᵀDx / xᵀMx. No basis can count as many modes as
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import scipy.sparse as sp
 
+from assembly.errors import AccuracyError, ConvergenceError, SingularSystemError
 from assembly.linalg.symmetric import is_negative_on
 from assembly.magnitudes import EQUAL
 from assembly.system.frozen import FrozenSystem
@@ -76,9 +78,11 @@ def examine(
         if system.n > SMALL:
             first = np.cbrt((SOLUTION + SOLUTION_DOF * system.n) / (5.0 * LAPACK))
             if first < most and space.worst(space.train(at, most=first)) > 1.0:
-                lam, bound = full_modes(system, k)
-                if np.any(lam.real > bound + HALF * np.abs(lam)):
-                    return lam, bound, MODES, space.box.at(at).first(0.0), np.zeros(len(lam), bool)
+                with suppress(AccuracyError, ConvergenceError, SingularSystemError):
+                    lam, bound = full_modes(system, k)
+                    if np.any(lam.real > bound + HALF * np.abs(lam)):
+                        box = space.box.at(at).first(0.0)
+                        return lam, bound, MODES, box, np.zeros(len(lam), dtype=bool)
         if space.worst(space.train(at, most=most)) > 1.0:
             return None
         found, proof = space.proved(at)
