@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from modal.periodic import decoupling
-from modal.periodic.decoupling import decoupled_modes
+from modal.periodic.decoupling import decoupled_modes, periodic_changes, second_order
 from modal.periodic.magnus import propagator_factors
-from modal.periodic.mode_groups import periodic_changes, second_order
 from modal.periodic.periodic_modes import distances
 from modal.periodic.product_eigen import product_modes
 from modal.periodic.slow_motion import derivative
