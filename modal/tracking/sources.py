@@ -296,7 +296,7 @@ class SpaceSource:
     ) -> tuple[list[tuple[Index, Any, CertifiedModes]], Index]:
         """The modes of points, each by the first space that is accurate enough: numbers of points,
         a space and their modes on it; and the points that none holds. trained: the shared space
-        has been on these points, and differs by round-off."""
+        was trained on them: a bound that is exceeded there now is so by round-off."""
         parts, left = [], np.arange(len(points))
         for space in self._serving:
             found = space.solve(points.take(left))
